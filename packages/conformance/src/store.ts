@@ -12,6 +12,7 @@ import { decide, stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { testAnyRate } from './any-rate.ts'
 import { testBlockList } from './block-list.ts'
+import { testChanges } from './changes.ts'
 import { START } from './clock.ts'
 import { testDeletion } from './deletion.ts'
 import { testPreparedTakes } from './fast-path.ts'
@@ -90,6 +91,7 @@ export function testStore(
   testUpTo(test, makeStore, Math.ceil(runs / 5))
   testSpill(test, makeStore, Math.ceil(runs / 10))
   testBlockList(test, makeStore)
+  testChanges(test, makeStore)
 
   test('admits exactly the burst of 200 racing requests', async () => {
     const store = await makeStore()

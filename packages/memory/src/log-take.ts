@@ -27,9 +27,8 @@ export function logTake(states: PolicyStates, step: SlidingLogStep, general: Pre
   }
   const look = (key: string, now: Micros): boolean => {
     const slot = states.find(key)
-    const other = slot < 0 ? undefined : states.other(slot)
-    const log = Array.isArray(other) ? other : EMPTY
-    if (log.length > EMPTY.length && (log[log.length - 2] as number) > now) {
+    const log = slot < 0 ? EMPTY : states.other(slot)
+    if (!Array.isArray(log) || (log.length > EMPTY.length && (log[log.length - 2] as number) > now)) {
       found.slot = GENERAL
       return general.look(key, now)
     }

@@ -46,16 +46,16 @@ export function windowTake(states: PolicyStates, step: SlidingWindowStep, genera
   }
   const look = (key: string, now: Micros): boolean => {
     const slot = slots.find(key)
-    const isWindow = slot >= 0 && slots.moment(slot) < 0
-    if (isWindow && states.other(slot) !== undefined) {
+    if (slot >= 0 && (slots.moment(slot) >= 0 || states.other(slot) !== undefined)) {
       found.slot = GENERAL
       return general.look(key, now)
     }
     found.slot = slot
     found.moved = false
-    if (slot < 0) found.key = key
-    if (isWindow) find(slot, now)
-    else begin(now)
+    if (slot < 0) {
+      found.key = key
+      begin(now)
+    } else find(slot, now)
     taken.now = now
     taken.allowed = fits(now - taken.start, taken.current, taken.previous)
     return taken.allowed

@@ -14,7 +14,7 @@ import type { WarmUpOutcome, WarmUpState, WarmUpStep, WarmUpTaken } from './warm
 /** The arguments of a kernel; `kernel` names it. */
 export type Step = BucketStep | SlidingWindowStep | SlidingLogStep | WarmUpStep | PenaltyStep
 
-/** The state of a key. A kernel ignores the state of another kernel, as if the key were new. */
+/** The state of a key. What a kernel does with the state of another kernel is in `kernels.ts`. */
 export type State = BucketState | SlidingWindowState | SlidingLogState | WarmUpState | PenaltyState
 
 /** The result of a step in a store; `decide` turns it into a `Decision`. */

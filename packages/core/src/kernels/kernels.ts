@@ -1,4 +1,4 @@
-import type { Micros } from '../common/time.ts'
+import { LONGEST, type Micros } from '../common/time.ts'
 import { type BucketOutcome, type BucketStep, bucket } from './bucket.ts'
 import type { BucketState } from './bucket-state.ts'
 import { type BucketTaken, bucketTaken } from './bucket-taken.ts'
@@ -11,6 +11,7 @@ import {
   type PenaltyTaken,
   penalty,
 } from './penalty.ts'
+import { fullMoment, microsOf, tickOf } from './refill-schedule.ts'
 import {
   readLog,
   type SlidingLogOutcome,
@@ -28,11 +29,15 @@ import {
   windowsOver,
 } from './sliding-window.ts'
 import { fullBy } from './start.ts'
+import { countedBy, usedBy } from './used.ts'
 import { coldAt, type WarmUpOutcome, type WarmUpState, type WarmUpStep, type WarmUpTaken, warmUp } from './warm-up.ts'
 
 /** A kernel, as stores run it. */
 export interface Kernel<S extends Step = Step, O extends Outcome = Outcome, T extends Taken = Taken> {
-  /** Runs a step. The state of another kernel is ignored, as if the key were new. */
+  /**
+   * Runs a step. A state of another kernel is adopted: what that has counted is consumed from a new key. A denial writes it,
+   * too, so that its wait holds.
+   */
   run(state: State | undefined, now: Micros, step: S): O
   /** The answer of a store to the step, depending on whether its batch was written. */
   takenOf(outcome: O, now: Micros, step: S, written: boolean): T
@@ -40,11 +45,29 @@ export interface Kernel<S extends Step = Step, O extends Outcome = Outcome, T ex
   emptyAt(state: State, step: S): Micros
 }
 
-const isBucketState = (state: State | undefined): state is BucketState =>
+const running =
+  <S extends State, P extends Step, O extends Outcome>(
+    kernel: (state: S | undefined, now: Micros, step: P) => O,
+    owns: (state: State) => state is S,
+    adopt: (state: State, now: Micros, step: P) => S | undefined,
+  ): Kernel<P, O>['run'] =>
+  (state, now, step) =>
+    kernel(state === undefined || owns(state) ? state : adopt(state, now, step), now, step)
+
+const isBucketState = (state: State): state is BucketState =>
   typeof state === 'number' || (typeof state === 'object' && 'gross' in state)
 
+function adoptedBucket(state: State, now: Micros, step: BucketStep): BucketState | undefined {
+  const { schedule, ceiling, increment } = step
+  const [tick, size] = [tickOf(now, schedule), microsOf(schedule)]
+  const { units, since, micros } = usedBy(state, now, ceiling * size)
+  const used = units * Math.abs(increment) - (tick - tickOf(since, schedule))
+  const ticks = Math.min(Math.max(used, Math.ceil(micros / size)), ceiling)
+  return ticks > 0 ? fullMoment(tick + ticks, schedule) : undefined
+}
+
 export const bucketKernel: Kernel<BucketStep, BucketOutcome, BucketTaken> = {
-  run: (state, now, step) => bucket(isBucketState(state) ? state : undefined, now, step),
+  run: running(bucket, isBucketState, adoptedBucket),
   takenOf({ allowed, base, next, grossNext, early }, now, { fraction }, written) {
     const full = { tick: base, early: early.base }
     if (!written) return bucketTaken(fraction, allowed, now, full, full)
@@ -54,11 +77,20 @@ export const bucketKernel: Kernel<BucketStep, BucketOutcome, BucketTaken> = {
   emptyAt: (state, { start }) => (isBucketState(state) ? fullBy(state) + (start?.keep ?? 0) : 0),
 }
 
-const isWindowState = (state: State | undefined): state is SlidingWindowState =>
-  typeof state === 'object' && 'start' in state
+const isWindowState = (state: State): state is SlidingWindowState => typeof state === 'object' && 'start' in state
+
+function adoptedWindow(
+  state: State,
+  now: Micros,
+  { limit, ticks, tick, calendar }: SlidingWindowStep,
+): SlidingWindowState | undefined {
+  const { units, since } = countedBy(state, now, limit, ticks * tick)
+  const start = calendar === null ? since : calendar.windowAt(undefined, now).start
+  return units === 0 || since < start ? undefined : { start, current: units, previous: 0 }
+}
 
 export const windowKernel: Kernel<SlidingWindowStep, SlidingWindowOutcome, SlidingWindowTaken> = {
-  run: (state, now, step) => slidingWindow(isWindowState(state) ? state : undefined, now, step),
+  run: running(slidingWindow, isWindowState, adoptedWindow),
   takenOf({ allowed, base, next }, now, _, written) {
     const { start, current, previous } = written ? next : base
     return { allowed, now, start, current, previous }
@@ -66,18 +98,32 @@ export const windowKernel: Kernel<SlidingWindowStep, SlidingWindowOutcome, Slidi
   emptyAt: (state, step) => (isWindowState(state) ? windowsOver(state, step) : 0),
 }
 
-const isLog = (state: State | undefined): state is SlidingLogState => Array.isArray(state)
+const isLog = (state: State): state is SlidingLogState => Array.isArray(state)
+
+function adoptedLog(state: State, now: Micros, { limit, window }: SlidingLogStep): SlidingLogState | undefined {
+  const { units, since } = countedBy(state, now, limit, window)
+  return units === 0 ? undefined : [since, units]
+}
 
 export const logKernel: Kernel<SlidingLogStep, SlidingLogOutcome, SlidingLogTaken> = {
-  run: (state, now, step) => slidingLog(isLog(state) ? state : undefined, now, step),
+  run: running(slidingLog, isLog, adoptedLog),
   takenOf: readLog,
   emptyAt: (state, { window }) => (isLog(state) && state.length > 0 ? (state[state.length - 2] as number) + window : 0),
 }
 
-const isWarmUpState = (state: State | undefined): state is WarmUpState => typeof state === 'object' && 'cold' in state
+const isWarmUpState = (state: State): state is WarmUpState => typeof state === 'object' && 'cold' in state
+
+function adoptedWarmUp(state: State, now: Micros, step: WarmUpStep): WarmUpState | undefined {
+  const { increment, half, scale } = step
+  // A refund returns nothing: its take was of another state.
+  if (increment < 0) return undefined
+  const { units, since, micros } = usedBy(state, now, Infinity)
+  const ahead = Math.min(Math.max(micros, units * increment - (now - since)), LONGEST)
+  return ahead > 0 ? { writtenAt: now, ahead, early: 0, cold: 2 * half, scale } : undefined
+}
 
 export const warmUpKernel: Kernel<WarmUpStep, WarmUpOutcome, WarmUpTaken> = {
-  run: (state, now, step) => warmUp(isWarmUpState(state) ? state : undefined, now, step),
+  run: running(warmUp, isWarmUpState, adoptedWarmUp),
   takenOf({ allowed, base, next }, now, _, written) {
     const { ahead, early, cold } = written ? next : base
     const { ahead: aheadBefore, early: earlyBefore, cold: coldBefore } = base
@@ -86,11 +132,15 @@ export const warmUpKernel: Kernel<WarmUpStep, WarmUpOutcome, WarmUpTaken> = {
   emptyAt: (state, { half }) => (isWarmUpState(state) ? coldAt(state, half) : 0),
 }
 
-const isPenaltyState = (state: State | undefined): state is PenaltyState =>
-  typeof state === 'object' && 'level' in state
+const isPenaltyState = (state: State): state is PenaltyState => typeof state === 'object' && 'level' in state
+
+function adoptedPenalty(state: State, now: Micros, { limit, window }: PenaltyStep): PenaltyState | undefined {
+  const { units, since } = countedBy(state, now, limit, window)
+  return units === 0 ? undefined : { writtenAt: now, first: since, count: units, until: 0, level: 0, last: 0 }
+}
 
 export const penaltyKernel: Kernel<PenaltyStep, PenaltyOutcome, PenaltyTaken> = {
-  run: (state, now, step) => penalty(isPenaltyState(state) ? state : undefined, now, step),
+  run: running(penalty, isPenaltyState, adoptedPenalty),
   takenOf({ allowed, base, next }, now, _, written) {
     const { first, count, until, level, last } = written ? next : base
     return { allowed, now, first, count, until, level, last }

@@ -49,8 +49,8 @@ export interface ListedState {
 export interface Store {
   /**
    * Takes all ops or none, atomically. Answers in the order of the ops. A batch names a state at most once.
-   * A denied batch writes nothing, with three exceptions: states dated after now are set to now, a bucket with a `start`
-   * gets its initial state, and a penalty with `extend` starts its block again. Rejects only if the store fails. `deadline`
+   * A denied batch writes nothing, with four exceptions: states dated after now are set to now, a bucket with a `start`
+   * gets its initial state, a penalty with `extend` starts its block again, and a state of another kernel is adopted. Rejects only if the store fails. `deadline`
    * is when the caller stops waiting.
    */
   take(ops: readonly Take[], at?: Micros, deadline?: Deadline): Promise<readonly Taken[]>

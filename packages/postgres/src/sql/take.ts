@@ -1,8 +1,10 @@
+import { LONGEST } from '@spillway/core/internal'
 import { expirySql, type Names } from './names.ts'
 
 /**
  * Runs the SQL kernels, as `runKernel` of core does: selects the kernel of a step, its state, and its result.
- * It covers the kernels with counts; `take_calls` runs the bucket itself.
+ * It covers the kernels with counts; `take_calls` runs the bucket itself. `foreign_in` is the state of another kernel, and
+ * `adopted` the state that a kernel makes of it: `used.ts` and `kernels.ts` of core, in the same double precision.
  */
 const aroundSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('refunded_in')}(counts int8[]) RETURNS int8[]
@@ -17,6 +19,67 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN 4 THEN ${fn('warm_up')}(CASE WHEN cardinality(state) = 9 THEN state END, now, step)
     WHEN 5 THEN ${fn('penalty')}(CASE WHEN cardinality(state) = 11 THEN state END, now, step)
     ELSE ${fn('sliding_log')}(CASE WHEN cardinality(state) % 2 = 0 THEN state END, now, step) END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('foreign_in')}(tat int8, counts int8[], step int8[]) RETURNS int8[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE
+    WHEN step[1] = 1 THEN CASE WHEN cardinality(counts) NOT IN (5, 7) THEN counts END
+    WHEN tat IS NOT NULL THEN ARRAY[tat]
+    WHEN CASE step[1] WHEN 2 THEN cardinality(counts) <> 3 WHEN 4 THEN cardinality(counts) <> 9
+      WHEN 5 THEN cardinality(counts) <> 11 ELSE cardinality(counts) % 2 = 1 END THEN counts END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('used_by')}(state int8[], now int8, span int8) RETURNS int8[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE micros int8; units int8;
+BEGIN
+  CASE cardinality(state)
+    WHEN 1, 5, 7 THEN micros := abs(state[1]) - now;
+    WHEN 9 THEN micros := state[2] - greatest(now - state[1], 0);
+    WHEN 11 THEN
+      RETURN ARRAY[CASE WHEN state[4] > 0 AND state[4] <= now THEN 0 ELSE state[3] END, least(state[2], now),
+        greatest(state[4] - now, 0)];
+    WHEN 3 THEN
+      RETURN ARRAY[state[2] + state[3], least(state[1], now), 0];
+    ELSE
+      SELECT sum(state[i + 1]) INTO units FROM generate_series(1, cardinality(state), 2) i WHERE state[i] > now - span;
+      RETURN ARRAY[coalesce(units, 0), least(state[cardinality(state) - 1], now), 0];
+  END CASE;
+  RETURN ARRAY[0, now, CASE WHEN micros > 0 AND micros <= 2 * span THEN micros ELSE 0 END];
+END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('adopted')}(state int8[], now int8, step int8[]) RETURNS int8[]
+LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+DECLARE
+  span CONSTANT int8 := CASE step[1] WHEN 1 THEN step[6] * CASE step[12] WHEN 0 THEN 1 ELSE step[14] END
+    WHEN 2 THEN step[6] * step[7] WHEN 4 THEN ${2 ** 61} ELSE step[6] END;
+  used CONSTANT int8[] := ${fn('used_by')}(state, now, span);
+  since int8 := used[2]; units int8; tick int8; share int8; part float8;
+BEGIN
+  IF step[1] = 1 THEN
+    tick := ${fn('tick_of')}(now, step);
+    share := CASE step[12] WHEN 0 THEN used[3] ELSE (used[3] + step[14] - 1) / step[14] END;
+    units := least(greatest(used[1]::float8 * abs(step[3]) - (tick - ${fn('tick_of')}(since, step)), share), step[6]);
+    RETURN CASE WHEN units > 0 THEN ARRAY[${fn('full_moment')}(tick + units, step)] END;
+  END IF;
+  IF step[1] = 4 THEN
+    units := least(greatest(used[3], used[1]::float8 * step[3] - (now - since)), ${LONGEST});
+    RETURN CASE WHEN step[3] > 0 AND units > 0 THEN ARRAY[now, units, 0, 2 * step[6], step[8], 0, 0, 0, 0] END;
+  END IF;
+  part := ceil(used[3]::float8 * step[5] / span);
+  units := CASE WHEN now - since < span THEN least(used[1], step[5]) ELSE 0 END;
+  IF part > units THEN units := least(part, step[5]); since := now; END IF;
+  IF step[14] > 0 THEN
+    tick := (${fn('window_at')}(step[11:14], NULL, now))[1];
+    RETURN CASE WHEN units > 0 AND since >= tick THEN ARRAY[tick, units, 0] END;
+  END IF;
+  RETURN CASE WHEN units = 0 THEN NULL
+    WHEN step[1] = 3 THEN ARRAY[since, units]
+    WHEN step[1] = 5 THEN ARRAY[now, since, units, 0, 0, 0, 0, 0, 0, 0, 0]
+    ELSE ARRAY[since, units, 0] END;
+END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('state_of')}(outcome int8[], step int8[], takes bool) RETURNS int8[]
@@ -102,7 +165,7 @@ DECLARE
   call_numbers CONSTANT int4[] := string_to_array(calls, ' ')::int4[];
   name_count CONSTANT int := cardinality(state_names);
   row_exists bool[]; tats int8[]; scales int8[]; earlies int8[]; counts_text text[]; empty_at int8[];
-  refunded int8[]; row_counts int8[]; nothing_written bool;
+  refunded int8[]; adopted int8[]; row_counts int8[]; nothing_written bool;
   now int8; answer text; stored record;
   c int; i int; k int; ops int; loaded int; allowed_all bool; written bool;
   step int8[]; outcome int8[]; outcomes text[]; tat int8; gross int8; early int8; state int8[]; place int;
@@ -123,10 +186,19 @@ BEGIN
       FOR op IN 1..ops LOOP
         i := call_numbers[c + 2 * op - 1]; k := call_numbers[c + 2 * op];
         ${loadSql}
+        IF step[1] > 1 OR counts_text IS NOT NULL THEN
+          adopted := ${fn('adopted')}(${fn('foreign_in')}(tats[i], counts_text[i]::int8[], step), now, step);
+        END IF;
         IF step[1] = 1 THEN
           IF counts_text IS NOT NULL THEN refunded := ${fn('refunded_in')}(counts_text[i]::int8[]); END IF;
-          outcome := ${fn('bucket')}(tats[i], CASE WHEN scales[i] = step[18] THEN earlies[i] ELSE 0 END, refunded, now, step);
-        ELSE outcome := ${fn('run_kernel')}(counts_text[i]::int8[], now, step); END IF;
+          outcome := ${fn('bucket')}(coalesce(tats[i], adopted[1]), CASE WHEN scales[i] = step[18] THEN earlies[i] ELSE 0 END,
+            refunded, now, step);
+          IF adopted IS NOT NULL THEN outcome[13] := adopted[1]; outcome[16] := 0; END IF;
+        ELSE
+          outcome := ${fn('run_kernel')}(coalesce(adopted, counts_text[i]::int8[]), now, step);
+          IF adopted IS NOT NULL THEN outcome[2] := 1; outcome[3] := 1; END IF;
+        END IF;
+        adopted := NULL;
         allowed_all := allowed_all AND outcome[1] = 1;
         IF ops > 1 THEN outcomes[op] := outcome::text; END IF;
       END LOOP;

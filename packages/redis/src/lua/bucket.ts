@@ -131,6 +131,15 @@ end
 
 kernels.bucket = {
   owns = function(state) return type(state) == 'number' or state.gross ~= nil end,
+  adopt = function(state, now, step, usedBy)
+    local schedule, ceiling = step.schedule, step.ceiling
+    local tick = schedule and tickOf(now, schedule) or now
+    local size = schedule and schedule.tick or 1
+    local units, since, micros = usedBy(state, now, ceiling * size)
+    local used = units * abs(step.increment) - (tick - (schedule and tickOf(since, schedule) or since))
+    local ticks = min(max(used, ceil(micros / size)), ceiling)
+    return ticks > 0 and fullMoment(tick + ticks, schedule) or nil
+  end,
   step = bucket,
   report = function(reply, place, now, step, base, next, written, grossNext, early, nextEarly, grossEarly)
     local answer = place - 1

@@ -62,6 +62,10 @@ end
 
 kernels.penalty = {
   owns = function(state) return type(state) == 'table' and state.level ~= nil end,
+  adopt = function(state, now, step, _, countedBy)
+    local count, first = countedBy(state, now, step.limit, step.window)
+    return count > 0 and { writtenAt = now, first = first, count = count, ['until'] = 0, level = 0, last = 0 } or nil
+  end,
   step = penalty,
   report = function(reply, place, now, step, base, next, written)
     local state = written and next or base

@@ -82,6 +82,10 @@ end
 
 kernels['sliding-log'] = {
   owns = function(state) return type(state) == 'table' and (state[1] ~= nil or next(state) == nil) end,
+  adopt = function(state, now, step, _, countedBy)
+    local units, since = countedBy(state, now, step.limit, step.window)
+    return units > 0 and { since, units } or nil
+  end,
   step = slidingLog,
   report = function(reply, place, now, step, base, next, written)
     local log = written and next or base

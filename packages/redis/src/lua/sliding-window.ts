@@ -58,6 +58,11 @@ end
 
 kernels['sliding-window'] = {
   owns = function(state) return type(state) == 'table' and state.start ~= nil end,
+  adopt = function(state, now, step, _, countedBy)
+    local units, since = countedBy(state, now, step.limit, step.ticks * step.tick)
+    local start = step.calendar and windowAt(step.calendar, nil, now).start or since
+    return units > 0 and since >= start and { start = start, current = units, previous = 0 } or nil
+  end,
   step = slidingWindow,
   report = function(reply, place, now, step, base, next, written)
     local state = written and next or base

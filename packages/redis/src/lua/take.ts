@@ -56,6 +56,37 @@ local function decode(raw)
   return nil
 end
 
+-- What a state of another kernel has counted, as usedBy of core: units, since when, and a time.
+local function usedBy(state, now, span)
+  if type(state) == 'table' and state.level then
+    local ends = state['until']
+    return ends > 0 and ends <= now and 0 or state.count, min(state.first, now), max(ends - now, 0)
+  end
+  if type(state) == 'table' and state.start then
+    return state.current + state.previous, min(state.start, now), 0
+  end
+  local micros
+  if type(state) == 'number' then micros = abs(state) - now
+  elseif state.gross then micros = abs(state.tat) - now
+  elseif state.cold then micros = state.ahead - max(now - state.writtenAt, 0)
+  else
+    local units = 0
+    for i = 1, #state, 2 do
+      if state[i] > now - span then units = units + state[i + 1] end
+    end
+    return units, min(state[#state - 1] or now, now), 0
+  end
+  return 0, now, micros > 0 and micros <= 2 * span and micros or 0
+end
+
+local function countedBy(state, now, limit, span)
+  local units, since, micros = usedBy(state, now, span)
+  local share = ceil(micros * limit / span)
+  local live = now - since < span and min(units, limit) or 0
+  if share > live then return min(share, limit), now end
+  return live, since
+end
+
 local function run(keys, now, steps, batches)
   if not now then
     local time = redis.call('TIME')
@@ -70,7 +101,7 @@ local function run(keys, now, steps, batches)
   local function stepOf(op)
     local state, step = states[batches[op]], steps[batches[op + 1]]
     local kernel = kernels[step.kernel]
-    if state ~= nil and not kernel.owns(state) then state = nil end
+    if state ~= nil and not kernel.owns(state) then state = kernel.adopt(state, now, step, usedBy, countedBy) end
     return kernel.step(state, now, step)
   end
 

@@ -1,3 +1,5 @@
+import { LONGEST } from '@spillway/core/internal'
+
 /** The warm-up kernel in Lua: the arithmetic of `kernels/warm-up.ts` of core. */
 export const warmUpLua: string = /* lua */ `
 local function dividedUp(x, y, divisor)
@@ -59,6 +61,13 @@ end
 
 kernels['warm-up'] = {
   owns = function(state) return type(state) == 'table' and state.cold ~= nil end,
+  adopt = function(state, now, step, usedBy)
+    local increment = step.increment
+    if increment < 0 then return nil end
+    local units, since, micros = usedBy(state, now, math.huge)
+    local ahead = min(max(micros, units * increment - (now - since)), ${LONGEST})
+    return ahead > 0 and { writtenAt = now, ahead = ahead, early = 0, cold = 2 * step.half, scale = step.scale } or nil
+  end,
   step = warmUp,
   report = function(reply, place, now, step, base, next, written)
     local state = written and next or base

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import {
+  type Decision,
+  fixedWindow,
+  leakyBucket,
+  type Micros,
+  penalty,
+  perMinute,
+  type Quota,
+  type Store,
+  slidingLog,
+  slidingWindow,
+  type Taken,
+  tokenBucket,
+  warmingUp,
+} from '@spillway/core'
+import { decide, stepFor } from '@spillway/core/internal'
+import { START } from './clock.ts'
+import type { TestFunction } from './runner.ts'
+
+const LIMIT = 10
+const MINUTE: Micros = 60e6
+
+/** Ten units a minute, by every algorithm. */
+const quotas: Readonly<Record<string, Quota>> = {
+  'a token bucket': perMinute(LIMIT),
+  'a bucket of parts of a microsecond': tokenBucket({ limit: LIMIT, per: '59999ms', burst: LIMIT }),
+  'a leaky bucket': leakyBucket({ limit: LIMIT, per: '1m', queue: LIMIT - 1 }),
+  'an interval refill': tokenBucket({ limit: LIMIT, per: '1m', refill: '1m' }),
+  'a fixed window': fixedWindow({ limit: LIMIT, window: '1m' }),
+  'a fixed window from the first request': fixedWindow({ limit: LIMIT, window: '1m', align: 'first' }),
+  'a sliding window': slidingWindow({ limit: LIMIT, window: '1m' }),
+  'a sliding log': slidingLog({ limit: LIMIT, window: '1m' }),
+  'a key that warms up': warmingUp({ limit: LIMIT, per: '1m', warmUpPeriod: '1m' }),
+  'a penalty': penalty({ after: LIMIT, within: '1m', block: '1m' }),
+}
+
+const take = async (store: Store, key: string, quota: Quota, at: Micros): Promise<Decision> => {
+  const step = stepFor(quota, 'consume', 1)
+  const [taken] = await store.take([{ policy: 'p', key, step }], at)
+  return decide('p', quota, 1, step, taken as Taken)
+}
+
+/** Takes a unit by each of two quotas in turn, and returns how many are allowed. */
+async function takeInTurn(store: Store, key: string, quotas: readonly [Quota, Quota]): Promise<number> {
+  let allowed = 0
+  for (let i = 0; i < 40; i++) if ((await take(store, key, quotas[i % 2] as Quota, START)).allowed) allowed++
+  return allowed
+}
+
+/**
+ * Tests that a key whose policy changes its algorithm is not a new key: in a rolling deploy, processes of both versions count
+ * it in turn.
+ */
+export function testChanges(test: TestFunction, makeStore: () => Store | Promise<Store>): void {
+  for (const [from, before] of Object.entries(quotas)) {
+    // One kernel reads all buckets, by their lengths: see the table of over-admission in docs/guides/failure.md.
+    const changes = Object.entries(quotas).filter(([, { kernel }]) => kernel !== 'bucket' || kernel !== before.kernel)
+
+    test(`admits no more than the quota while processes change ${from} to another algorithm`, async () => {
+      const store = await makeStore()
+      for (const [to, after] of changes) {
+        // Each forgot what the other had counted: half of all requests were allowed, or all of them.
+        const allowed = await takeInTurn(store, to, [before, after])
+        assert.ok(allowed <= LIMIT, `${from} and ${to} allowed ${allowed}`)
+      }
+    })
+
+    test(`allows again what it denies after a change of ${from} to another algorithm`, async () => {
+      const store = await makeStore()
+      for (const [to, after] of changes) {
+        await takeInTurn(store, to, [before, before])
+        const { allowed, retryAfterMs } = await take(store, to, after, START)
+        if (allowed) continue
+        const at = START + retryAfterMs * 1000
+        assert.ok(at <= START + 3 * MINUTE, `${from} to ${to} denies for ${retryAfterMs} ms`)
+        const [early, due] = [await take(store, to, after, at - 1), await take(store, to, after, at)]
+        assert.deepEqual([early.allowed, due.allowed], [false, true], `${from} to ${to}`)
+      }
+    })
+  }
+}
