@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
-import { expect, test } from 'vitest'
-import { isOver, whenClosed, whenDisconnected } from '../src/http/index.ts'
+import { expect, test, vi } from 'vitest'
+import { isOver, whenAbandoned, whenClosed, whenDisconnected } from '../src/http/index.ts'
 
 const listeners = { on: () => {}, off: () => {} }
 
@@ -35,6 +35,32 @@ test('responses on one connection share a listener, and leave it when they close
   for (const response of responses) response.emit('close')
   expect(closed).toEqual([0, ...Array.from({ length: 19 }, (_, i) => i + 2)])
   expect(responses.map((response) => response.listenerCount('close'))).toEqual(responses.map(() => 0))
+})
+
+// Node warned of a leak if a response passed eleven limiters with refundIf, or eight behind compression.
+test('callers share a listener of a response, and leave none behind', () => {
+  const response = Object.assign(new EventEmitter(), { closed: false })
+  const signal = new AbortController()
+  const added = vi.spyOn(signal.signal, 'addEventListener')
+  const removed = vi.spyOn(signal.signal, 'removeEventListener')
+  const called: number[] = []
+  const listener = (i: number) => () => void called.push(i)
+  for (const when of [
+    (i: number) => whenClosed(response, listener(i)),
+    (i: number) => whenAbandoned({ signal: signal.signal }, undefined, listener(i)),
+  ]) {
+    const stops = Array.from({ length: 30 }, (_, i) => when(i))
+    for (const i of [0, 7, 7]) stops[i]?.()
+  }
+  expect([response.listenerCount('close'), added.mock.calls.length, removed.mock.calls.length]).toEqual([1, 1, 0])
+  response.emit('close')
+  signal.abort()
+  const others = Array.from({ length: 30 }, (_, i) => i).filter((i) => i !== 0 && i !== 7)
+  expect(called).toEqual([...others, ...others])
+  const stops = Array.from({ length: 3 }, () => whenClosed(response, () => {}))
+  expect(response.listenerCount('close')).toBe(1)
+  for (const stop of stops) stop()
+  expect(response.listenerCount('close')).toBe(0)
 })
 
 test('a response is over once its connection is destroyed, even if it waits for its turn on it', () => {

@@ -159,6 +159,18 @@ describe.each([
   })
 })
 
+// Node warned of a leak from the eleventh caller on.
+test('thirty callers with one signal share its listener, and leave none behind', async () => {
+  const { store } = countingStore()
+  const limiter = rateLimiter({ quota: perSecond(1), store })
+  const { signal } = new AbortController()
+  const [added, removed] = [vi.spyOn(signal, 'addEventListener'), vi.spyOn(signal, 'removeEventListener')]
+  const waiting = Array.from({ length: 31 }, () => limiter.wait('api', { signal }))
+  await vi.advanceTimersByTimeAsync(30_000)
+  expect((await Promise.all(waiting)).every(({ allowed }) => allowed)).toBe(true)
+  expect([added.mock.calls.length, removed.mock.calls.length]).toEqual([1, 1])
+})
+
 describe('one who leaves', () => {
   test('of several policies in two stores, gives back the last turn of both', async () => {
     const [one, two] = [countingStore(), countingStore(true)]

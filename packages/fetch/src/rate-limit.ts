@@ -50,9 +50,11 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     if (typeof handler !== 'function') throw calledByHand('(handler)', [handler])
     return async (request: R, ...rest: Rest): Promise<Response | A> => {
       const record = recordOf(request, rest[0])
-      const verdict = await guard(request)
+      const pending = guard(request)
+      const verdict = await pending
       const { denial, answer, after, discard } = verdict
-      if (isAbandoned(request, record.context)) {
+      // Read only if the client may have left meanwhile: Deno warns of handlers that read `request.signal`.
+      if (pending instanceof Promise && isAbandoned(request, record.context)) {
         discard()
         // The client has disconnected: nothing reads this response.
         return new Response(null, { status: 499 })
@@ -63,12 +65,12 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
         const response = await handler(request, ...rest)
         // Bun's handlers return nothing after upgrading the connection.
         if (!response) return response
-        const status = statusSent(response, request, record.context)
+        const status = statusSent(after, response, request, record.context)
         const sent = withLimitHeaders(response, request, record.limitHeaders)
         return settleWhenRead(sent, status, after, request, rest[1])
       } catch (thrown) {
         const response = responseTo(thrown)
-        settleWhenRead(response, statusSent(response, request, record.context), after, request, rest[1])
+        settleWhenRead(response, statusSent(after, response, request, record.context), after, request, rest[1])
         throw thrown
       }
     }
@@ -76,6 +78,6 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   return Object.assign(limit, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
-/** The status that the client receives; undefined if it has disconnected before. */
-const statusSent = ({ status }: Response, request: Request, context: unknown): number | undefined =>
-  isAbandoned(request, context) ? undefined : status
+/** The status that the client receives, to settle by; undefined if it has disconnected before. */
+const statusSent = (after: unknown, { status }: Response, request: Request, context: unknown): number | undefined =>
+  after === undefined || isAbandoned(request, context) ? undefined : status

@@ -4,6 +4,7 @@ import { type OnClientClosed, waitUnlessClosed } from '../common/client-closed.t
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { oncePer } from '../common/once-per.ts'
+import { type Signal, whenAborted } from '../common/signal.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { RateLimitedError } from '../decisions/rate-limited.ts'
@@ -13,14 +14,6 @@ import { deadlineIn, unlessExpired } from '../stores/deadline.ts'
 import type { Store } from '../stores/store.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { atTurn } from './turns.ts'
-
-/** The part of an `AbortSignal` that is used. */
-export interface Signal {
-  readonly aborted: boolean
-  readonly reason: unknown
-  addEventListener(type: 'abort', listener: () => void): void
-  removeEventListener(type: 'abort', listener: () => void): void
-}
 
 /** Options of `wait`. */
 export interface WaitOptions extends ReserveOptions {
@@ -54,7 +47,8 @@ export async function wait(
   signal: Signal | undefined,
 ): Promise<Decision> {
   if (signal?.aborted) throw signal.reason
-  const acquisition = await acquireTurn(checks, maxWaitMicros, onAbort(signal))
+  const onLeave: OnClientClosed = (leave) => (signal ? whenAborted(signal, leave) : () => {})
+  const acquisition = await acquireTurn(checks, maxWaitMicros, onLeave)
   if (acquisition === undefined) throw signal?.reason
   const { decision } = acquisition
   if (!decision.allowed) throw deniedError(decision, checks)
@@ -149,14 +143,6 @@ function delay(millis: number, onClientClosed: OnClientClosed): Promise<boolean>
     unregister = onClientClosed(() => end(false))
   })
 }
-
-const onAbort =
-  (signal: Signal | undefined): OnClientClosed =>
-  (leave) => {
-    if (signal?.aborted) leave()
-    else signal?.addEventListener('abort', leave)
-    return () => signal?.removeEventListener('abort', leave)
-  }
 
 const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLimitedError =>
   new RateLimitedError(

@@ -1,5 +1,5 @@
 import { processState } from '../../common/process-state.ts'
-import type { Signal } from '../../limiter/wait.ts'
+import { sharedListeners } from '../../common/shared-listeners.ts'
 
 /** What reports that it closes; a response, that it has been sent, too. */
 interface Closing {
@@ -82,17 +82,24 @@ export function whenClosed(response: Closable, listener: () => void): () => void
     stop()
     listener()
   }
-  const socket = socketOf(response)
-  const leave = onSocketClosed(socket, over)
-  const { req, stream } = response
-  const events = socket === undefined && req !== undefined && stream === undefined ? FINISHES : CLOSES
+  const leave = onSocketClosed(socketOf(response), over)
+  const unregister = onResponseClosed(response, over)
   const stop = (): void => {
-    for (const event of events) response.off(event, over)
+    unregister()
     leave()
   }
-  for (const event of events) response.on(event, over)
   return stop
 }
+
+/** Listens to a response, with one listener for all limiters that it passes. */
+const onResponseClosed = sharedListeners('response listeners', (response: Closable, listener) => {
+  const { req, stream } = response
+  const events = socketOf(response) === undefined && req !== undefined && stream === undefined ? FINISHES : CLOSES
+  for (const event of events) response.on(event, listener)
+  return () => {
+    for (const event of events) response.off(event, listener)
+  }
+})
 
 /**
  * Calls back when the client of a Node request disconnects, at once if it has. Returns the function that stops listening.
@@ -127,17 +134,4 @@ function listenTo(socket: Connection): Set<() => void> {
     for (const listener of listeners) listener()
   })
   return listeners
-}
-
-/**
- * Calls back when a fetch request is aborted by its client, at once if it has been. Returns the function that stops
- * listening.
- */
-export function whenAborted(signal: Signal, listener: () => void): () => void {
-  if (signal.aborted) {
-    listener()
-    return () => {}
-  }
-  signal.addEventListener('abort', listener)
-  return () => signal.removeEventListener('abort', listener)
 }

@@ -1,5 +1,5 @@
-import type { Signal } from '../../limiter/wait.ts'
-import { hidesBody, isClosed, type Outgoing, whenAborted, whenClosed } from './closed.ts'
+import { type Signal, whenAborted } from '../../common/signal.ts'
+import { hidesBody, isClosed, type Outgoing, whenClosed } from './closed.ts'
 import { upgradeOf } from './upgrade.ts'
 
 /** The part of a fetch `Request` that reports a disconnected client. */
