@@ -48,17 +48,23 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
         timers.delete(timer)
         const next = held.shift()
         if (next !== undefined) near.write(next)
+        endIfSent()
       }, dueMs - performance.now())
       timers.add(timer)
     })
     // In one packet, as a kernel may join what a server sends.
     const flush = (): void => {
       if (held.length > 0) near.write(Buffer.concat(held.splice(0)))
+      endIfSent()
     }
     flushes.add(flush)
     near.on('close', () => flushes.delete(flush))
     near.on('close', () => far.destroy())
-    far.on('close', () => near.destroy())
+    // What the server has sent before comes first.
+    const endIfSent = (): void => {
+      if (far.closed && held.length === 0) near.end()
+    }
+    far.on('close', endIfSent)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

@@ -5,7 +5,7 @@ import { failure, retrying } from './retry.ts'
 import { bucketSql } from './sql/bucket.ts'
 import { consumeSql } from './sql/consume.ts'
 import { earlierSql } from './sql/earlier.ts'
-import type { Names } from './sql/names.ts'
+import { type Names, qualified, SAFE_PATH } from './sql/names.ts'
 import { penaltySql } from './sql/penalty.ts'
 import { rowsSql } from './sql/rows.ts'
 import { slidingLogSql } from './sql/sliding-log.ts'
@@ -16,20 +16,28 @@ import { warmUpSql } from './sql/warm-up.ts'
 import { TimeoutError, type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 22
+export const VERSION = 23
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
-  IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA IF NOT EXISTS ${schema}; END IF;
+  IF pg_catalog.to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA IF NOT EXISTS ${schema}; END IF;
 END $$;
 `
+
+const FUNCTIONS = [
+  ...[bucketSql, slidingWindowSql, slidingLogSql, warmUpSql, penaltySql],
+  ...[takeSql, takeBucketSql, rowsSql, consumeSql, earlierSql],
+]
+
+/** One migration at a time. */
+const lockSql = ({ bare }: Names): string =>
+  `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('spillway ${bare.join('.')}', 0));\n`
 
 function schemaSql(names: Names, unlogged: boolean): string {
   const { table, schema, bare, fn } = names
   const index = `"${bare[1]}_expires"`
   return `-- Spillway's states and functions, version ${VERSION}. Runs in one transaction, and can be run again.
-SELECT pg_advisory_xact_lock(hashtextextended('spillway ${bare.join('.')}', 0));
-${bare[0] === 'public' ? '' : createSchemaSql(schema)}
+${lockSql(names)}${bare[0] === 'public' ? '' : createSchemaSql(schema)}
 CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   name text COLLATE "C" PRIMARY KEY, -- policy/key; a hash replaces either if it is long or not plain text
   tat int8,                          -- a bucket's theoretical arrival time; after refunds counts has: tat, gross, turn, 0, 0
@@ -39,10 +47,13 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat
   expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes
-CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires);
-${bucketSql(names)}${slidingWindowSql(names)}${slidingLogSql(names)}${warmUpSql(names)}${penaltySql(names)}${takeSql(names)}${takeBucketSql(names)}${rowsSql(names)}${consumeSql(names)}${earlierSql(names)}
+-- IF NOT EXISTS would lock the table first: each take would wait until no transaction that has written to it is open.
+DO $$ BEGIN
+  IF pg_catalog.to_regclass('${schema}.${index}') IS NULL THEN CREATE INDEX ${index} ON ${table} (expires); END IF;
+END $$;
+${qualified(FUNCTIONS.map((sqlOf) => sqlOf(names)).join(''))}
 CREATE OR REPLACE FUNCTION ${fn('sweep')}(most int) RETURNS int
-LANGUAGE plpgsql SET lock_timeout = '27s' AS $$
+LANGUAGE plpgsql ${SAFE_PATH} SET lock_timeout = '27s' AS $$
 DECLARE swept int;
 BEGIN
   DELETE FROM ${table} WHERE name = ANY (ARRAY(
@@ -82,8 +93,29 @@ export async function migrate(database: Database, options: MigrationOptions = {}
 /** The timeout of a migration, which waits for concurrent migrations, in milliseconds. */
 const TIMEOUT_MS = 30_000
 
-/** As of calls, 10 % shorter: without it, a session of the server would wait longer than its client. */
-const LOCK_TIMEOUT = `SELECT set_config('lock_timeout', '27s', true);\n`
+/** Sets the lock timeout: without one, a session of the server would wait longer than its client. */
+const lockTimeoutSql = (duration: string): string =>
+  `SELECT pg_catalog.set_config('lock_timeout', '${duration}', true);\n`
+
+/**
+ * The migration as `migrate` sends it. It waits for another migration first, and then looks whether that was one of this
+ * version or a later one. Then it waits for no lock for long: all takes would wait behind it.
+ */
+function migratingSql(names: Names, unlogged: boolean): string {
+  const version = `${names.fn('version')}()`
+  return `SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+${lockTimeoutSql('27s')}${lockSql(names)}${lockTimeoutSql('100ms')}
+DO $migrate$
+DECLARE version int := 0;
+BEGIN
+  IF to_regclass('${names.table}') IS NOT NULL AND to_regprocedure('${version}') IS NOT NULL THEN
+    EXECUTE 'SELECT ${version}' INTO version;
+  END IF;
+  IF version < ${VERSION} THEN EXECUTE $schema$${schemaSql(names, unlogged)}$schema$; END IF;
+END
+$migrate$;
+`
+}
 
 /** Migrates if the database has no or an older version. */
 export async function migrated(
@@ -93,7 +125,8 @@ export async function migrated(
 ): Promise<void> {
   try {
     if ((await versionOf(run, names, until)) >= VERSION) return
-    await retrying(untilIn(TIMEOUT_MS), (left) => run({ text: LOCK_TIMEOUT + schemaSql(names, unlogged) }, left))
+    const text = migratingSql(names, unlogged)
+    await retrying(untilIn(TIMEOUT_MS), (left) => run({ text }, left), { ifLocked: true })
   } catch (error) {
     if (!(error instanceof TimeoutError) || error.late === undefined) throw error
     // The late answer is to the migration. The call that waited for it has sent nothing.
@@ -104,7 +137,7 @@ export async function migrated(
 /** The version of the database's migration; 0 if there is none. A later version keeps the functions of earlier ones. */
 async function versionOf(run: Run, { table, fn }: Names, until: Until): Promise<number> {
   // To read the table would wait while it is locked. cspell:ignore regclass
-  const text = `SELECT ${fn('version')}() * (to_regclass('${table}') IS NOT NULL)::int AS version`
+  const text = `SELECT ${fn('version')}() * (pg_catalog.to_regclass('${table}') IS NOT NULL)::int AS version`
   try {
     const [row] = await run({ text, values: [] }, until)
     return (row as { version: number }).version

@@ -17,15 +17,23 @@ const isRetryable = (error: unknown): boolean => {
   return RETRYABLE_CODES.has(code) || (code === 'XX000' && CONFLICT.test(message))
 }
 
-/** Retries until success, an error that is not retryable, or the deadline. */
-export async function retrying<T>(until: Until, run: (until: Until) => Promise<T>): Promise<T> {
+/** How long a migration leaves a lock to others that it did not get in time, in milliseconds: much longer than it waited. */
+const LOCKED_PAUSE_MS = 1_000
+
+/** Retries until success, an error that is not retryable, or the deadline; a lock that was not free in time only if told. */
+export async function retrying<T>(
+  until: Until,
+  run: (until: Until) => Promise<T>,
+  { ifLocked = false }: { readonly ifLocked?: boolean } = {},
+): Promise<T> {
   for (let bound = 1; ; bound = Math.min(bound * 2, 64)) {
     try {
       return await run(until)
     } catch (error) {
+      const isLocked = ifLocked && (error as { code?: unknown }).code === '55P03'
       // A uniformly random pause (full jitter) keeps conflicting calls from colliding again.
-      const pause = Math.random() * bound
-      if (!isRetryable(error) || performance.now() + pause >= until.sendByMs) throw error
+      const pause = Math.random() * bound + (isLocked ? LOCKED_PAUSE_MS : 0)
+      if (!(isLocked || isRetryable(error)) || performance.now() + pause >= until.sendByMs) throw error
       await new Promise((resolve) => setTimeout(resolve, pause))
       // A timer may be late.
       if (performance.now() >= until.sendByMs) throw error

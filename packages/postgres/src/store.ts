@@ -96,12 +96,14 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
 
   // The server cuts names of statements at 63 bytes, which the names of the schema and the table may exceed.
   const tableHash = hashOf(names.table).slice(1, 17)
-  const queryOf = (name: string, parameters: number) => {
-    const places = Array.from({ length: parameters }, (_, i) => `$${i + 1}`).join(', ')
-    const text = `SELECT ${names.fn(name)}(${places}) AS taken`
+  const queryOf = (name: string, types: string) => {
+    const text = `SELECT ${names.call(name, types)} AS taken`
     return prepare ? { name: `${name} ${tableHash}`, text } : { text }
   }
-  const queries = { take_calls: queryOf('take_calls', 6), take_bucket: queryOf('take_bucket', 15) }
+  const queries = {
+    take_calls: queryOf('take_calls', 'text text text int8 text bool'),
+    take_bucket: queryOf('take_bucket', `text int8 int8 int8 int8 int4 ${'int8 '.repeat(5)}text int8 text bool`),
+  }
   const answers = async (calls: readonly Call[], until: Until): Promise<Answers> => {
     let sent = calls
     let decodeSent = decode
@@ -161,13 +163,13 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       run(() => ({ text, values: [...values, lockTimeoutOf(left)] }), left),
     )
   const deleteKeys = async (keys: readonly StateKey[], deadline?: Deadline): Promise<number> => {
-    const text = `SELECT ${names.fn('delete_keys')}($1, $2) AS deleted`
+    const text = `SELECT ${names.call('delete_keys', 'text text')} AS deleted`
     const [row] = await rowsOf(text, [keys.map(rowName).join('\n')], deadline)
     // A pool may have parsers of its own, which return text or a bigint.
     return Number((row as { deleted: unknown }).deleted)
   }
   const deleteAll = async (policies: readonly string[]): Promise<number> => {
-    const text = `SELECT deleted, last FROM ${names.fn('delete_range')}($1, $2, $3, $4)`
+    const text = `SELECT deleted, last FROM ${names.call('delete_range', RANGE)}`
     let deleted = 0
     for (const policy of policies) {
       const start = startOf(policy)
@@ -184,7 +186,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
   }
   async function* list(policy: string, step: Step): AsyncGenerator<readonly ListedState[]> {
     const start = startOf(policy)
-    const text = `SELECT ${names.fn('names_in')}($1, $2, $3, $4) AS name`
+    const text = `SELECT ${names.call('names_in', RANGE)} AS name`
     for (let [from, count] = [start, BATCH]; count === BATCH; ) {
       const rows = await rowsOf(text, [from, endOf(start), BATCH])
       const found = (rows as readonly { name: string }[]).map(({ name }) => name)
@@ -220,6 +222,9 @@ const lockTimeoutOf = ({ sendByMs }: Until): string =>
 
 /** A call that no caller waits for. */
 const UNTIMED = { at: undefined, deadline: undefined }
+
+/** The types of a range of names, how many of them, and a lock timeout. */
+const RANGE = 'text text int4 text'
 
 /** The maximum number of states that one statement deletes or lists. */
 const BATCH = 1_000

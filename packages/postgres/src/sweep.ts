@@ -36,8 +36,8 @@ export async function sweep(database: Database, options: SweepOptions = {}): Pro
   return sweepAll(runOn(database), names, batch)
 }
 
-export async function sweepAll(run: Run, { fn }: Names, batch = 1_000): Promise<number> {
-  const query = { text: `SELECT ${fn('sweep')}($1) AS swept`, values: [batch] }
+export async function sweepAll(run: Run, { call }: Names, batch = 1_000): Promise<number> {
+  const query = { text: `SELECT ${call('sweep', 'int4')} AS swept`, values: [batch] }
   let total = 0
   try {
     for (;;) {

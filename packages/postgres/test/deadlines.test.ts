@@ -126,7 +126,7 @@ test('a migration and a sweep have a lock timeout', async () => {
   const lent = { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client) }
   await client.query('BEGIN')
   await migrate({ connect: async () => ({ ...lent, release: () => {} }) } as PgPool)
-  expect((await client.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '27s' }])
+  expect((await client.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '100ms' }])
   await client.query('COMMIT')
   expect((await client.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '0' }])
   client.release()

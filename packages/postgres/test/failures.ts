@@ -58,7 +58,7 @@ export async function failing(times: number, code: string, message = 'injected')
     DROP SEQUENCE IF EXISTS failures; CREATE SEQUENCE failures;
     CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-      IF nextval('failures') <= ${times} THEN RAISE EXCEPTION USING ERRCODE = '${code}', MESSAGE = '${message}'; END IF;
+      IF nextval('public.failures') <= ${times} THEN RAISE EXCEPTION USING ERRCODE = '${code}', MESSAGE = '${message}'; END IF;
       RETURN NEW;
     END $$;
     DROP TRIGGER IF EXISTS fail ON spillway;

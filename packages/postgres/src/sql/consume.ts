@@ -1,6 +1,6 @@
 import { LONGEST } from '@spillway/core/internal'
 import { LONGEST_KEY, LONGEST_POLICY } from '../key.ts'
-import type { Names } from './names.ts'
+import { type Names, SAFE_PATH } from './names.ts'
 
 /** The whole microseconds that parts of one begin, and how much earlier the parts end. */
 const tick = (parts: string): string => `div(${parts} + scale - 1, scale)`
@@ -59,7 +59,7 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('consume')}
   (key text, "limit" int8, per interval, burst int8 DEFAULT NULL, cost int8 DEFAULT 1, policy text DEFAULT 'default',
    OUT allowed bool, OUT remaining int8, OUT retry_after_ms float8, OUT reset_after_ms float8)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql ${SAFE_PATH} AS $$
 DECLARE
   span CONSTANT numeric := round(extract(epoch FROM per)::numeric * 1000000);
   -- Products of arguments: in parts of a microsecond they may exceed int8.
@@ -97,7 +97,7 @@ BEGIN
     CASE WHEN ahead >= 0 THEN ahead END,
     1, room, ahead, more, ahead, more,
     concat_ws(' ', 1, 0, total, total, room, room, '0 0 0 0 0 0 0 0 0 0 0', scale, total_early, total_early, room_early, '0 0 0'),
-    NULL, current_setting('lock_timeout'), false), ' ')::numeric[];
+    NULL::int8, current_setting('lock_timeout'), false), ' ')::numeric[];
   allowed := answer[2] = 1;
   parts := (answer[3] - answer[1]) * scale - coalesce(answer[CASE cardinality(answer) WHEN 4 THEN 4 ELSE 6 END], 0);
   IF allowed AND cardinality(answer) > 4 THEN parts := parts + taken; END IF;

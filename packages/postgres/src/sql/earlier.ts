@@ -1,4 +1,4 @@
-import type { Names } from './names.ts'
+import { type Names, SAFE_PATH } from './names.ts'
 
 /**
  * The functions that processes of version 9 and earlier call, while they are replaced one by one. The names of a function's
@@ -12,7 +12,7 @@ import type { Names } from './names.ts'
  */
 export const earlierSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('take_all')}(names text, steps text, calls text, at int8, patience text, lazy bool) RETURNS text
-LANGUAGE sql AS $$
+LANGUAGE sql ${SAFE_PATH} AS $$
   SELECT ${fn('take_calls')}($1, CASE WHEN $2 LIKE '24 %' THEN substr($2, 4) ELSE (
     SELECT string_agg(array_to_string(n[15 * k - 14:15 * k], ' ') || ' 0 0 1 0 0 0 0 0 0', ' ' ORDER BY k)
     FROM (SELECT string_to_array($2, ' ') AS n) numbers, generate_series(1, cardinality(n) / 15) k) END, $3, $4, $5, $6)
@@ -21,7 +21,7 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('take_same')}
   (named text, times int, increment int8, needed int8, tolerance int8, ceiling int8, patience int8,
    at int8, lock_patience text, lazy bool) RETURNS text
-LANGUAGE sql AS $$
+LANGUAGE sql ${SAFE_PATH} AS $$
   SELECT ${fn('take_calls')}($1, concat_ws(' ', 1, 0, $3, $4, $5, $6, $7, '0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0'),
     rtrim(repeat('1 1 1 ', $2)), $8, $9, $10)
 $$;
@@ -29,5 +29,5 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('take_fraction')}
   (named text, times int, scale int8, total int8, total_early int8, first int8, first_early int8, last int8, last_early int8,
    ceiling int8, patience int8, steps text, at int8, lock_patience text, lazy bool) RETURNS text
-LANGUAGE sql AS $$ SELECT ${fn('take_calls')}($1, substr($12, 4), rtrim(repeat('1 1 1 ', $2)), $13, $14, $15) $$;
+LANGUAGE sql ${SAFE_PATH} AS $$ SELECT ${fn('take_calls')}($1, substr($12, 4), rtrim(repeat('1 1 1 ', $2)), $13, $14, $15) $$;
 `

@@ -1,4 +1,4 @@
-import type { Names } from './names.ts'
+import { type Names, SAFE_PATH } from './names.ts'
 
 /**
  * The functions that delete and list rows. Each sets its lock timeout first: a statement would wait for the lock of the
@@ -12,7 +12,7 @@ export const rowsSql = ({ table, fn }: Names): string => {
   const settings = "settings CONSTANT text := set_config('lock_timeout', lock_timeout_ms, true);"
   return `
 CREATE OR REPLACE FUNCTION ${fn('delete_keys')}(names text, lock_timeout_ms text) RETURNS int
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql ${SAFE_PATH} AS $$
 DECLARE
   ${settings}
   deleted int;
@@ -27,7 +27,7 @@ $$;
 
 CREATE OR REPLACE FUNCTION ${fn('delete_range')}
   (range_start text, range_end text, most int, lock_timeout_ms text, OUT deleted int, OUT last text)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql ${SAFE_PATH} AS $$
 DECLARE
   ${settings}
 BEGIN
@@ -40,7 +40,7 @@ END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('names_in')}(range_start text, range_end text, most int, lock_timeout_ms text) RETURNS SETOF text
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql ${SAFE_PATH} AS $$
 DECLARE
   ${settings}
 BEGIN

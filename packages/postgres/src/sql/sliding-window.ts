@@ -68,7 +68,7 @@ BEGIN
   RETURN ARRAY[
     allowed::int::int8,
     (state IS NOT NULL OR step[3] >= 0)::int::int8,
-    (state IS NOT NULL AND state[1] > now AND base <> state)::int::int8] || base || next;
+    (state IS NOT NULL AND state[1] > now AND base OPERATOR(pg_catalog.<>) state)::int::int8] || base || next;
 END
 $$;
 `

@@ -1,4 +1,4 @@
-import { expirySql, type Names } from './names.ts'
+import { expirySql, type Names, SAFE_PATH } from './names.ts'
 
 /**
  * The fast path for the most common batch: takes of a continuously refilling bucket, all for one key with one step. It is
@@ -33,7 +33,7 @@ CREATE OR REPLACE FUNCTION ${fn('take_bucket')}
   (state_name text, total int8, total_early int8, scale int8, most_ahead int8, calls int, ceiling int8,
    first_ahead int8, first_early int8, last_ahead int8, last_early int8, steps text,
    at int8, lock_timeout_ms text, async_commit bool) RETURNS text
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql ${SAFE_PATH} AS $$
 DECLARE
   settings CONSTANT text := concat(set_config('lock_timeout', lock_timeout_ms, true),
     CASE WHEN async_commit THEN set_config('synchronous_commit', 'off', true) END);

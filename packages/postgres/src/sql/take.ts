@@ -1,5 +1,5 @@
 import { LONGEST } from '@spillway/core/internal'
-import { expirySql, type Names } from './names.ts'
+import { expirySql, type Names, SAFE_PATH } from './names.ts'
 
 /**
  * Runs the SQL kernels, as `runKernel` of core does: selects the kernel of a step, its state, and its result.
@@ -72,7 +72,7 @@ BEGIN
   units := CASE WHEN now - since < span THEN least(used[1], step[5]) ELSE 0 END;
   IF part > units THEN units := least(part, step[5]); since := now; END IF;
   IF step[14] > 0 THEN
-    tick := (${fn('window_at')}(step[11:14], NULL, now))[1];
+    tick := (${fn('window_at')}(step[11:14], NULL::int8[], now))[1];
     RETURN CASE WHEN units > 0 AND since >= tick THEN ARRAY[tick, units, 0] END;
   END IF;
   RETURN CASE WHEN units = 0 THEN NULL
@@ -157,7 +157,7 @@ export const takeSql = (names: Names): string => {
   const rows = `SELECT t.name, t.tat, t.counts FROM ${table} t WHERE t.name = ANY (state_names) ORDER BY t.name`
   return `${aroundSql(names)}
 CREATE OR REPLACE FUNCTION ${fn('take_calls')}(names text, steps text, calls text, at int8, lock_timeout_ms text, async_commit bool)
-RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET array_nulls = on AS $$
+RETURNS text LANGUAGE plpgsql ${SAFE_PATH} SET plan_cache_mode = force_generic_plan SET array_nulls = on AS $$
 DECLARE
   settings CONSTANT text := set_config('lock_timeout', lock_timeout_ms, true);
   state_names CONSTANT text[] := string_to_array(names, E'\\n');
@@ -252,7 +252,11 @@ BEGIN
       END IF;
       IF row_exists[w] THEN
         UPDATE ${table} t SET tat = tats[w], counts = row_counts,
-          expires = ${expirySql('empty_at[w]', 't.expires')} WHERE t.name = state_names[w];
+          expires = ${expirySql('empty_at[w]', 't.expires')} WHERE t.name = state_names[w]
+        RETURNING t.tat IS NOT DISTINCT FROM tats[w] AND t.counts IS NOT DISTINCT FROM row_counts INTO written;
+        IF written IS NOT TRUE THEN
+          RAISE triggered_action_exception USING MESSAGE = 'spillway: a trigger of the table has changed or suppressed an update';
+        END IF;
       ELSE
         INSERT INTO ${table} (name, tat, counts, expires) VALUES (state_names[w], tats[w], row_counts, ${expirySql('empty_at[w]')})
         ON CONFLICT DO NOTHING;
