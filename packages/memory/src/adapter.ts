@@ -49,6 +49,7 @@ export {
   type ByKey,
   type ByKeyOptions,
   type DecisionEvent,
+  inNetworks,
   ipKey,
   type KeyOption,
   type KeyText,

@@ -1,7 +1,7 @@
 export { spilling } from '../checks/spill.ts'
 export type { Targets } from '../policies/spill-targets.ts'
 export type { StoreErrorOption } from '../stores/failure-mode.ts'
-export { isAddress } from './addresses/address.ts'
+export { inNetworks, isAddress } from './addresses/address.ts'
 export { type ClientReader, clientAddress, type TrustProxy } from './addresses/client-address.ts'
 export { ipKey } from './addresses/ip-key.ts'
 export type { ByKey, ByKeyOptions, KeyText } from './guard/by-key.ts'

@@ -25,6 +25,7 @@ export interface ThresholdEvent {
 /** Receives the decision about a request of a key that was allowed. */
 export type ThresholdWatch = (policy: WatchedPolicy, key: string, decision: Decision) => void
 
+/** The part of a policy that is watched. */
 interface WatchedPolicy {
   readonly name: string
   readonly quota: Quota

@@ -86,7 +86,7 @@ const partsOf = (registration: Registration): Parts =>
 
 function textOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
-  if (Array.isArray(value)) return JSON.stringify(value)
+  if (Array.isArray(value)) return JSON.stringify(value.map(textOf))
   // The limit and the window come first: errors cut the rest.
   const { limit, window, ...rest } = value as Readonly<Record<string, unknown>>
   return Object.entries({ limit, window, ...rest })

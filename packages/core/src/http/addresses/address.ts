@@ -150,6 +150,15 @@ export function within(what: string, cidrs: readonly unknown[]): (address: strin
   }
 }
 
+/**
+ * Returns a function that reports whether an address is one of these, or in one of these networks, as `ip` of `match` and `skip`
+ * does: `inNetworks(['10.0.0.0/8', '2001:db8::7'])`. What is no address is in none. Throws a `QuotaError` for an invalid entry.
+ */
+export function inNetworks(networks: string | readonly string[]): (address: string | undefined) => boolean {
+  const listed: readonly unknown[] = Array.isArray(networks) ? networks : [networks]
+  return within('inNetworks', Array.from(listed))
+}
+
 /** IPv4 is compared as mapped into IPv6, on both sides. */
 function contains({ groups, bits }: Network, address: Groups): boolean {
   return groups.every((group, i) => ((group ^ (address[i] as number)) & mask(bits - 16 * i)) === 0)

@@ -107,7 +107,7 @@ export function evaluatorFor<R, S>(
   const consume = (request: R, check: HttpCheck<R, S> | undefined): MaybePromise<Acquisition | undefined> =>
     check &&
     andThen(acquire('consume', [check, ...blockListsOf([check])]), (acquisition) => {
-      report(acquisition.decision, request, 'shadow')
+      report(acquisition.decision, check.key, request, 'shadow')
       return acquisition
     })
 
@@ -129,7 +129,7 @@ export function evaluatorFor<R, S>(
     names?: ShownNames,
   ): Verdict<S> => {
     const decision = looksUp ? withLookupFailure(acquisition) : acquisition.decision
-    report(decision, request, 'enforce')
+    report(decision, checkNamed(acquisition, decision.policy).key, request, 'enforce')
     const corrections = correctionsOf(request)
     // Built lazily: few requests are corrected.
     let made: Settlement<S> | undefined

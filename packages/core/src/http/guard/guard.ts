@@ -1,4 +1,4 @@
-import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
+import type { MaybePromise } from '../../common/maybe-promise.ts'
 import { checkBoolean, checkFunctions } from '../../common/options.ts'
 import { microsOrZero } from '../../common/time.ts'
 import { checkLogger, type Logger, warnOnce } from '../../common/warn.ts'
@@ -17,6 +17,7 @@ import { type ClaimsOf, claimsOnce } from '../requests/claims.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { type RequestState, requestStatesFor } from '../requests/request-state.ts'
 import { checkFlag } from '../requests/returned.ts'
+import { statusTest } from '../requests/status-test.ts'
 import { whileConnected } from '../requests/while-connected.ts'
 import { type ByKey, byKey } from './by-key.ts'
 import { CLIENT_CLOSED, evaluatorFor, PASS, type Verdict } from './evaluator.ts'
@@ -48,7 +49,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   // Names are checked at compile time: here they are strings. Called without options, it reports that the quota is
   // missing.
   const options = checkedOptions(named === undefined ? {} : named, reader.peerHint) as unknown as RateLimitOptions<R, S>
-  checkFunctions(options, ['refundIf', 'claims', 'onDenied', 'onDecision'])
+  checkFunctions(options, ['claims', 'onDenied', 'onDecision'])
   const storeConfig = storeConfigOf({
     ...options,
     store: defaultStore ? storeOr(options.store, defaultStore, checkLogger(options.logger)) : options.store,
@@ -60,7 +61,7 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     reader,
     maxWaitMicros: microsOrZero(maxWait, 'maxWait'),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
-    refundIf: options.refundIf && checked(options.refundIf, checkFlag('refundIf')),
+    refundIf: statusTest('refundIf', options.refundIf, checkFlag('refundIf')),
     report: reporter(options.onDecision, storeConfig.logger),
     logger: storeConfig.logger,
     buildHeaders: headerBuilder(options),

@@ -23,7 +23,7 @@ interface CommonOptions<R, Name extends string, A>
   readonly store?: Store | undefined
   /**
    * Requests that are allowed without being counted, by every policy: an allow list such as `{ ip: ['10.0.0.0/8',
-   * '2001:db8::7'] }`, or a function.
+   * '2001:db8::7'] }`, a function, or a list of these, of which one must hold.
    * @default none
    */
   readonly skip?: MatchOption<R>

@@ -3,12 +3,13 @@ import { checkActual } from '../../checks/costs.ts'
 import type { Acquisition } from '../../checks/store-result.ts'
 import { inThisContext } from '../../common/async-context.ts'
 import { formatThrown, formatValue, QuotaError } from '../../common/errors.ts'
-import { type Awaitable, andThen, type MaybePromise, promised } from '../../common/maybe-promise.ts'
+import { andThen, type MaybePromise, promised } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { type Decision, NONE } from '../../decisions/decision.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
 import { shadowName } from '../../policies/state-names.ts'
 import type { Refunds } from '../requests/preflight.ts'
+import type { Statuses } from '../requests/status-test.ts'
 import { untilEnded } from './open-corrections.ts'
 import { checksOf, type HttpCheck } from './policy-checks.ts'
 
@@ -61,10 +62,11 @@ export interface Settlement<S> {
 /** Options that correct a request's cost by its response. */
 export interface SettleOptions {
   /**
-   * Returns, for a response status, whether the request's units are refunded: `(status) => status >= 500`.
+   * The response statuses that refund the request's units, such as `[502, 503]`, or a function of the status:
+   * `(status) => status >= 500`.
    * @default never
    */
-  readonly refundIf?: (status: number) => Awaitable<boolean>
+  readonly refundIf?: Statuses
 }
 
 /** The options that corrections need besides the acquisitions. */

@@ -24,8 +24,8 @@ import { checkProblem, type DenialBuilder, denialBuilder, problemOf } from '../h
 import { keyTextOf } from '../keys/key-text.ts'
 import type { Read, RequestSources } from '../keys/request-sources.ts'
 import { keyReader } from '../keys/selectors.ts'
-import { checkReturnedActual } from '../requests/returned.ts'
-import { countedStatuses } from './counted-statuses.ts'
+import { checkCounts, checkReturnedActual } from '../requests/returned.ts'
+import { statusTest } from '../requests/status-test.ts'
 import { matcher } from './match.ts'
 import { POLICY_OPTIONS, type PolicyOptions } from './policy-options.ts'
 import { type CostOptions, costReader } from './request-cost.ts'
@@ -147,7 +147,7 @@ function compilePolicy<R, S>(
     costOf,
     partitionOf: partition && !shadow ? partitionReader(partition, storeConfig.logger) : undefined,
     settle: settle && checked(settle, checkReturnedActual),
-    countIf: countedStatuses(options.countIf),
+    countIf: statusTest('countIf', options.countIf, checkCounts),
     onDenied: options.onDenied as DeniedOption<R, never> | undefined,
   }
 }
@@ -199,7 +199,8 @@ const emptyMatcher = <R, S>(
   match: PolicyOptions<R, S>['match'],
   requestSources: RequestSources<R>,
 ): Read<R, boolean> | undefined =>
-  typeof match === 'object' && match.path !== undefined && requestSources.reader.hasEmptyParameters !== undefined
+  [match].flat().some((each) => typeof each === 'object' && each.path !== undefined) &&
+  requestSources.reader.hasEmptyParameters !== undefined
     ? matcher('match', match, requestSources)
     : undefined
 

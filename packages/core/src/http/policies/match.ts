@@ -33,8 +33,11 @@ export interface Match {
   readonly claim?: Readonly<Record<string, string | number | boolean>>
 }
 
-/** Selects requests: by conditions, or by a function. */
-export type MatchOption<R> = Match | ((request: R) => Awaitable<boolean>)
+/** Selects requests by conditions, or by a function. */
+type OneMatch<R> = Match | ((request: R) => Awaitable<boolean>)
+
+/** Selects requests: by conditions, by a function, or by a list of these, of which one must hold. */
+export type MatchOption<R> = OneMatch<R> | readonly OneMatch<R>[]
 
 /**
  * Compiles a match into a test of requests; `what` names the option in errors. `readsEmpty`: also by the readings of a path with
@@ -46,15 +49,43 @@ export function matcher<R>(
   requestSources: RequestSources<R>,
   readsEmpty: boolean = what === 'match',
 ): Read<R, boolean> | undefined {
-  const { reader, address } = requestSources
   if (option === undefined) return undefined
+  const listed = isList(option)
+  // A list with holes has matches that are undefined.
+  const tests = Array.from(listed ? option : [option], (each) => oneMatcher(what, each, requestSources, readsEmpty))
+  if (tests.length > 0) return listed ? anyOf(tests) : tests[0]
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is an empty list: add a condition, or leave it out.`)
+}
+
+const isList: (value: unknown) => value is readonly unknown[] = Array.isArray
+
+/** Reports whether one of the tests holds, in their order: those after it are not called. */
+function anyOf<R>(tests: readonly Read<R, boolean>[]): Read<R, boolean> {
+  return (request, claims) => {
+    for (const [i, test] of tests.entries()) {
+      const matches = test(request, claims)
+      if (matches instanceof Promise)
+        return matches.then((known) => known || anyOf(tests.slice(i + 1))(request, claims))
+      if (matches) return true
+    }
+    return false
+  }
+}
+
+function oneMatcher<R>(
+  what: 'match' | 'skip',
+  option: OneMatch<R>,
+  requestSources: RequestSources<R>,
+  readsEmpty: boolean,
+): Read<R, boolean> {
+  const { reader, address } = requestSources
   if (typeof option === 'function') {
     return checked(option, what === 'skip' ? checkFlag('skip') : checkMatched, inTime(what))
   }
-  if (typeof option !== 'object') {
+  if (typeof option !== 'object' || isList(option)) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `${what} must be an object such as { path: '/login' }, or a function; got ${formatValue(option)}.`,
+      `${what} must be an object such as { path: '/login' }, a function, or a list of these; got ${formatValue(option)}.`,
     )
   }
   checkOptions(what, option, ['ip', 'method', 'path', 'header', 'claim'])

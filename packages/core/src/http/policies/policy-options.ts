@@ -6,6 +6,7 @@ import type { Store } from '../../stores/store.ts'
 import type { DenialOptions } from '../headers/denied.ts'
 import type { PolicyHeaderOptions } from '../headers/header-item.ts'
 import type { KeyOption } from '../keys/selectors.ts'
+import type { Statuses } from '../requests/status-test.ts'
 import type { MatchOption } from './match.ts'
 import type { CostOptions } from './request-cost.ts'
 
@@ -31,7 +32,7 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    */
   readonly key?: KeyOption<R>
   /**
-   * The requests that the policy applies to.
+   * The requests that the policy applies to: conditions, a function, or a list of these, of which one must hold.
    * @default all requests
    */
   readonly match?: MatchOption<R>
@@ -84,7 +85,7 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    * disconnects before it is answered.
    * @default all statuses
    */
-  readonly countIf?: readonly number[] | ((status: number) => Awaitable<boolean>)
+  readonly countIf?: Statuses
 }
 
 export const POLICY_OPTIONS: readonly string[] = [
