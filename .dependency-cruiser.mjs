@@ -47,7 +47,7 @@ export const layers = {
     'limiter',
     'wrappers',
   ],
-  'packages/core/src/http': ['requests', 'addresses', 'keys', 'headers', 'policies', 'guard'],
+  'packages/core/src/http': ['requests', 'addresses', 'keys', 'headers', 'policies', 'guard', 'node'],
 }
 
 /**
@@ -77,6 +77,7 @@ export default {
     only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^crypto$'),
     only('postgres', src('core'), npm('pg', '@electric-sql/pglite'), '^crypto$'),
     only('express', src('core', 'memory'), npm('express'), '^(crypto|http|net)$'),
+    only('node', src('core', 'memory'), '^(http2?|stream)$'),
     only('koa', src('core', 'memory'), npm('koa')),
     only('hono', src('core', 'memory'), npm('hono')),
     only('fastify', src('core', 'memory'), npm('fastify')),

@@ -23,7 +23,7 @@ const sharedFilesOf = (packages: string): string =>
   `packages/{${packages}}/test/**/!(chromium|cluster|concurrency|deadlines|graphql|race|store|wrapper-memory).test.ts`
 
 const SHARED = sharedFilesOf(
-  'admin,cli,cloudflare,core,express,fastify,fetch,h3,koa,nestjs,opentelemetry,plans,postgres,redis',
+  'admin,cli,cloudflare,core,express,fastify,fetch,h3,koa,nestjs,node,opentelemetry,plans,postgres,redis',
 )
 
 const IN_SHARED_PROCESSES = { isolate: false, setupFiles: ['test/shared-process.ts'] }

@@ -1,4 +1,4 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
+import { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Store } from '@spillway/core'
 import * as onElysia from '@spillway/elysia'
@@ -11,6 +11,7 @@ import * as onH31 from '@spillway/h3/v1'
 import * as onHono from '@spillway/hono'
 import * as onKoa from '@spillway/koa'
 import { memoryStore, perMinute } from '@spillway/memory'
+import * as onNode from '@spillway/node'
 import { describe, expect, test } from 'vitest'
 import { unhandledRejections } from './unhandled.ts'
 
@@ -54,6 +55,13 @@ const rows: readonly Row[] = [
     (store) => compat.rateLimit({ keyGenerator: () => 'ann', store } as never) as unknown as Limit,
     '(req, res, next)',
     [[], [null, null, null], [request], upgrade, [request, response], [request, undefined, next], [request, {}, next]],
+  ],
+  [
+    'Node',
+    keyed(onNode.rateLimit),
+    '(req, res, next)',
+    // Without `next` it returns a promise.
+    [[], [null, null, null], [request], upgrade, [request, undefined, next], [request, {}, next]],
   ],
   [
     'Fastify',
@@ -103,4 +111,12 @@ test('the error says how an upgrade is limited', () => {
     'rateLimit is called as (req, res, next); got (an object, an object, an object). To count what is no HTTP request, ' +
       'such as an upgrade or a message, write await rateLimiter({ quota, store }).consume(key).',
   )
+})
+
+// It could neither pass a request on, nor keep it from the other listeners.
+test.each(['request', 'upgrade'])('a limiter of Node is no listener of a server: %s', (event) => {
+  const limit = onNode.rateLimit({ quota: perMinute(5) })
+  const server = new Server().on(event, limit as never)
+  const args = event === 'request' ? [request, response] : upgrade
+  expect(() => server.emit(event, ...args)).toThrow('is called as (req, res, next); got (')
 })

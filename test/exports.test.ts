@@ -6,6 +6,7 @@ import * as forH3 from '@spillway/h3'
 import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import { expect, test } from 'vitest'
 
 // An adapter exports all that its users need: @spillway/core is not their dependency, and pnpm hides it.
@@ -53,10 +54,11 @@ export type Types = [
   forH3.Decision | forH3.RequestDecision | forH3.Quota | forH3.Store,
   forH31.Decision | forH31.RequestDecision | forH31.Quota | forH31.Store | forH31.PolicyOptions<unknown>,
   forElysia.PolicyOptions<unknown> | forH3.PolicyOptions<unknown>,
-  forHono.PolicyOptions<unknown> | forKoa.PolicyOptions<unknown>,
+  forHono.PolicyOptions<unknown> | forKoa.PolicyOptions<unknown> | forNode.PolicyOptions<unknown>,
+  forNode.Decision | forNode.RequestDecision | forNode.Quota | forNode.Store,
 ]
 
-const adapters = { forElysia, forExpress, forFastify, forFetch, forH3, forH31, forHono, forKoa }
+const adapters = { forElysia, forExpress, forFastify, forFetch, forH3, forH31, forHono, forKoa, forNode }
 
 test.each(Object.entries(adapters))('%s exports what its users need, as all adapters do', (_, adapter) => {
   expect(Object.keys(adapter).sort()).toEqual(VALUES)

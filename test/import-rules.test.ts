@@ -83,6 +83,10 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/fetch/src/core.ts', "import '@spillway/core/http'", []],
   ['packages/fetch/src/memory.ts', "export { a } from '@spillway/memory'", []],
   ['packages/fetch/src/npm.ts', "import type { a } from 'hono'", ['fetch-imports']],
+  ['packages/node/src/core.ts', "import '@spillway/core/http'", []],
+  ['packages/node/src/memory.ts', "export { a } from '@spillway/memory'", []],
+  ['packages/node/src/node.ts', "import { ServerResponse } from 'node:http'", []],
+  ['packages/node/src/npm.ts', "import type { a } from 'express'", ['node-imports']],
   ['packages/express/src/compat/hash.ts', "import { createHash } from 'node:crypto'", []],
   ['packages/koa/src/hash.ts', "import { createHash } from 'node:crypto'", ['koa-imports']],
   ['packages/cli/src/log.ts', "import { createGunzip } from 'node:zlib'", []],
@@ -131,6 +135,7 @@ beforeAll(() => {
     'elysia',
     'nestjs',
     'fetch',
+    'node',
     'cloudflare',
     'conformance',
   ]) {

@@ -18,6 +18,7 @@ export const preludes: Readonly<Record<string, string>> = {
   memory: limiter,
   limiter: `${limiter}; const limiter = rateLimiter({ quota: perMinute(100) })`,
   express: `${adapter('express')}; import express from 'express'; const app = express()`,
+  node: `${adapter('node')}; import { createServer } from 'node:http'`,
   koa: `${adapter('koa')}; import Koa from 'koa'; const app = new Koa()`,
   hono: `${adapter('hono')}; import { serve } from '@hono/node-server'; import { Hono } from 'hono'; const app = new Hono()`,
   fastify: `${adapter('fastify')}; import fastify from 'fastify'; const app = fastify()`,

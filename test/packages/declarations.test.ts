@@ -129,7 +129,7 @@ test('the declarations for Workers compile with the types of Workers', () => {
 
 // Most projects on CommonJS have this resolution, which reads no "exports" and which TypeScript 7 no longer has.
 test('the declarations compile under the oldest module resolution', () => {
-  const entries = specifiers.filter((entry) => /core|express|koa|memory/.test(entry))
+  const entries = specifiers.filter((entry) => /core|express|koa|memory|node/.test(entry))
   const code = entries.map((entry, i) => `import * as e${i} from '${entry}'\nexport const t${i}: typeof e${i} = e${i}`)
   writeFileSync(join(app, 'node10.ts'), code.join('\n'))
   const tsc = join(root, 'site/node_modules/typescript/bin/tsc')
@@ -143,7 +143,7 @@ test('the declarations compile under the oldest module resolution', () => {
 }, 120_000)
 
 // As pnpm installs: an app has no package that it does not depend on, and its declarations can name no types of it.
-test.each(['elysia', 'express', 'fastify', 'fetch', 'h3', 'hono', 'koa', 'nestjs'])(
+test.each(['elysia', 'express', 'fastify', 'fetch', 'h3', 'hono', 'koa', 'nestjs', 'node'])(
   'an app that only depends on @spillway/%s can export what its functions return',
   (name) => {
     const code = `

@@ -1,20 +1,16 @@
-import { hidesBody, queryValues, type RequestReader, whenClosed } from '@spillway/core/http'
-import type { Request, Response } from 'express'
+import { nodeReader, queryValues, type RequestReader } from '@spillway/core/http'
+import type { Request } from 'express'
+
+/** Outside Express, the middleware gets Node's own requests, which have no app. */
+const isOfExpress = (req: { readonly app?: unknown }): boolean => req.app !== undefined
 
 export const reader: RequestReader<Request> = {
-  address: (req) => req.ip,
-  peer: (req) => req.socket.remoteAddress,
+  ...nodeReader,
   // An address reserved for documentation, more hops away than any proxy.
-  trustsEveryProxy: (req) => req.app.get('trust proxy fn')('192.0.2.1', 64),
-  method: (req) => req.method,
+  trustsEveryProxy: (req) => isOfExpress(req) && req.app.get('trust proxy fn')('192.0.2.1', 64),
   // As the router reads it: the target may also be a whole URL, or end in a fragment.
-  path: (req) => req.baseUrl + req.path,
-  pathInMount: (req) => (req.baseUrl === '' ? undefined : req.path),
-  header: (req, name) => req.get(name),
-  query: (req, name) => queryValues(req.query[name]),
-  hidesBody,
-  responseHeader: (res: Response, name) => res.getHeader(name),
-  identity: (req) => req,
+  path: (req) => (isOfExpress(req) ? req.baseUrl + req.path : nodeReader.path(req)),
+  hasEmptyParameters: (req) => !isOfExpress(req),
+  query: (req, name) => (isOfExpress(req) ? queryValues(req.query[name]) : nodeReader.query(req, name)),
   peerHint: '; @spillway/express/compat takes the options of express-rate-limit',
-  onClientClosed: (req, listener) => (req.res ? whenClosed(req.res, listener) : () => {}),
 }

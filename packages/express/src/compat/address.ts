@@ -1,4 +1,8 @@
 import { ipKey } from '@spillway/core/http'
+import type { Request } from 'express'
+
+/** A client's address as Express has it, or as the connection of a server without Express has it. */
+export const addressOf = ({ ip, socket }: Request): string | undefined => ip ?? socket?.remoteAddress
 
 /**
  * The key for a client's address, in the spelling of express-rate-limit: IPv4 unchanged, also if mapped into IPv6; IPv6

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { oncePer, processState } from '@spillway/core/internal'
 import type { Request } from 'express'
+import { addressOf } from './address.ts'
 import { isSpillwayStore } from './store.ts'
 
 /** A receiver of errors, with a message if the error needs explanation. */
@@ -162,7 +163,10 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
       })
     },
     address: atFirst((request) => {
-      const { ip, app, headers } = request
+      const { headers } = request
+      const ip = addressOf(request)
+      // Without Express there is no setting, and no proxy is trusted.
+      const trusted = (): unknown => (request.app ? request.app.get('trust proxy') : false)
       check('ip', () => {
         if (ip === undefined)
           return ['ERR_ERL_UNDEFINED_IP_ADDRESS', 'A request has no address: its client may have disconnected.']
@@ -172,12 +176,12 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
       check('trustProxy', () => {
         const message =
           "With 'trust proxy' true, clients can forge their address. Set 'trust proxy' to the number of proxies."
-        return app.get('trust proxy') === true && ['ERR_ERL_PERMISSIVE_TRUST_PROXY', message]
+        return trusted() === true && ['ERR_ERL_PERMISSIVE_TRUST_PROXY', message]
       })
       check('xForwardedForHeader', () => {
         const message =
           "A request has X-Forwarded-For, but 'trust proxy' is false: all clients of a proxy count as one."
-        const unread = headers['x-forwarded-for'] !== undefined && app.get('trust proxy') === false
+        const unread = headers['x-forwarded-for'] !== undefined && trusted() === false
         return unread && ['ERR_ERL_UNEXPECTED_X_FORWARDED_FOR', message]
       })
       check('forwardedHeader', () => {

@@ -81,7 +81,7 @@ export function standardFieldsSetter({
 
 /** Appends to a field. Most often it has no value: then Express takes several times as long to set it. */
 function append(response: Response, name: string, value: string): void {
-  if (response.hasHeader(name)) response.append(name, value)
+  if (response.hasHeader(name)) response.appendHeader(name, value)
   else response.setHeader(name, value)
 }
 

@@ -1,3 +1,5 @@
+import { ServerResponse } from 'node:http'
+import { failRequest, release, responseTo } from '@spillway/core/http'
 import { andThen, calledByHand, type MaybePromise, maybePromise } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
@@ -32,15 +34,29 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
   const options = { ...given, store }
   begin(store, options)
   const limit = limiter(store, options, checks)
-  const middleware = (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    if (typeof next !== 'function' || typeof response?.setHeader !== 'function') {
-      throw calledByHand('(req, res, next)', [request, response, next])
+  const report = (error: unknown): void =>
+    options.logger.error(error, 'the limiter failed, and next did not handle it.')
+  const middleware = (request: Request, passed: Response, next: NextFunction): Promise<void> => {
+    const isCalled = typeof next === 'function' && typeof request === 'object' && request !== null
+    const made = isCalled ? responseTo(request, passed, ServerResponse) : undefined
+    if (made === undefined) throw calledByHand('(req, res, next)', [request, passed, next])
+    const response = made as Response
+    let allowed = false
+    const allow = (): void => {
+      allowed = true
+      if (response !== passed) release(response)
+      next()
+    }
+    const failed = (error: unknown): void => {
+      // What `next` throws is not the limiter's error: it must not call `next` again.
+      if (allowed) throw error
+      failRequest(error, request, response, next, report)
     }
     try {
-      const ended = limit(request, response, next)
-      return ended instanceof Promise ? ended.then(nothing, next) : DONE
+      const ended = limit(request, response, allow)
+      return ended instanceof Promise ? ended.then(nothing, failed) : DONE
     } catch (error) {
-      return Promise.reject(error).then(nothing, next)
+      return Promise.reject(error).then(nothing, failed)
     }
   }
   return Object.assign(middleware, {

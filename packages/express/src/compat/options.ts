@@ -1,8 +1,9 @@
 import { micros, QuotaError, type Store } from '@spillway/core'
 import { andThen, checkObject, formatValue, type MaybePromise, maybePromise } from '@spillway/core/internal'
 import type { NextFunction, Request, Response } from 'express'
-import { ipKeyGenerator } from './address.ts'
+import { addressOf, ipKeyGenerator } from './address.ts'
 import { type Checks, checksOf, type Logger, type ValidateOption } from './checks.ts'
+import { sendBody } from './send.ts'
 import type { AnyExpressRateLimitStore } from './store.ts'
 
 /** A function of the request, synchronous or asynchronous. */
@@ -166,7 +167,7 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
     skip: () => false,
     keyGenerator: (request, response) => {
       checks.address(request)
-      const { ip = '' } = request
+      const ip = addressOf(request) ?? ''
       if (!ip.includes(':')) return ip
       return andThen(valueFor(options.ipv6Subnet, request, response), (returned) => {
         const subnet = numberFrom(returned)
@@ -175,10 +176,10 @@ export function configOf(passed: Partial<Options>): { readonly options: Options;
       })
     },
     handler: async (request, response) => {
-      response.status(options.statusCode)
+      response.statusCode = options.statusCode
       const { message } = options
       const body = typeof message === 'function' ? await message(request, response) : message
-      if (!response.writableEnded) response.send(body)
+      if (!response.writableEnded) sendBody(response, body)
     },
     ipv6Subnet: 56,
     passOnStoreError: false,

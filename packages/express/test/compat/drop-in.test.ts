@@ -177,12 +177,17 @@ describe.each(both)('%s', (name, { rateLimit, MemoryStore, ipKeyGenerator }) => 
     expect(ipKeyGenerator('2001:db8::1', 0)).toBe('2001:db8::1')
   })
 
-  // Reproduces a bug: ours failed the first request of a server that is not Express, such as Polka.
+  // Reproduces a bug: ours failed the first request of a server that is not Express.
   test('a check that fails is logged, and the request is passed on', async () => {
     const [logged, passed]: [unknown[], unknown[]] = [[], []]
     const logger = { error: (error: unknown) => void logged.push(error), warn: () => {} }
     const res = { setHeader: () => {} } as unknown as Response
-    await rateLimit({ logger })({ ip: '192.0.2.1', headers: {} } as Request, res, (error) => void passed.push(error))
+    const app = {} // Without settings.
+    await rateLimit({ logger })(
+      { ip: '192.0.2.1', headers: {}, app } as unknown as Request,
+      res,
+      (error) => void passed.push(error),
+    )
     expect(passed).toEqual([undefined])
     expect(logged).toContainEqual(expect.any(TypeError))
   })

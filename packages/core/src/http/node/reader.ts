@@ -1,0 +1,85 @@
+import { hidesBody, whenClosed, whenDisconnected } from '../requests/closed.ts'
+import { nodeHeader } from '../requests/headers.ts'
+import { type QueryValues, queryValues, type RequestReader } from '../requests/reader.ts'
+import type { NodeRequest, NodeResponse } from './types.ts'
+
+// Every runtime defines them, but no ECMAScript library declares them.
+declare const URL: {
+  new (url: string, base: string): { readonly pathname: string }
+  canParse(url: string, base: string): boolean
+}
+declare const URLSearchParams: new (query: string) => { getAll(name: string): readonly string[] }
+
+/** Paths that parsers read differently: of a host, of a whole URL, with a fragment, or with what some of them remove. */
+const AMBIGUOUS = /^\/[/\\]|^[^/]|[#;\t\n\r]/
+
+/**
+ * The readings of a target's path: as a URL parser has it, as it is written, and up to a fragment or a semicolon. Who routes
+ * by hand reads any of them: `new URL('//a/login', 'http://localhost').pathname` is `/login`.
+ */
+function readingsOf(target: string): readonly string[] {
+  const [written = ''] = target.split('?', 1)
+  if (!AMBIGUOUS.test(written)) return [written]
+  const parsed = URL.canParse(written, BASE) ? new URL(written, BASE).pathname : written
+  const [start = ''] = written.split(/[#;]/, 1)
+  return [parsed, written, start]
+}
+
+const BASE = 'http://localhost'
+
+/**
+ * The path as routers read it. `router` and Express report the prefix of a mount. Others keep the requested target only: then
+ * the path is both that and what mounts and rewriting have left of it, unless that is nothing.
+ */
+function pathOf(request: NodeRequest): readonly string[] {
+  const { baseUrl, url = '/' } = request
+  const left = readingsOf(url)
+  if (baseUrl) return left.map((path) => baseUrl + path)
+  const requested = baseUrl === undefined ? requestedPathOf(request) : undefined
+  if (requested === undefined) return left
+  if (left[0] === '/') return requested
+  return isRest(left, requested) ? [...requested, ...left] : [...left, ...requested]
+}
+
+/** Without what mounts have left of the requested path. */
+function wholePathOf(request: NodeRequest): readonly string[] {
+  const { baseUrl, url = '/' } = request
+  const requested = baseUrl === undefined ? requestedPathOf(request) : undefined
+  return requested && isRest(readingsOf(url), requested) ? requested : pathOf(request)
+}
+
+/** The requested path; undefined if it is that of the request. */
+const requestedPathOf = ({ originalUrl, url }: NodeRequest): readonly string[] | undefined =>
+  typeof originalUrl === 'string' && originalUrl !== url ? readingsOf(originalUrl) : undefined
+
+/** Whether a mount may have left this of the requested path. */
+const isRest = ([left = '']: readonly string[], [requested = '']: readonly string[]): boolean =>
+  requested.endsWith(left) || left === '/'
+
+/** The values that a URL parser reads, and those of the parser of the framework. */
+function queryOf({ url = '', query }: NodeRequest, name: string): QueryValues {
+  const [, search = ''] = /\?([^#]*)/.exec(url) ?? []
+  const values = new URLSearchParams(search).getAll(name)
+  const parsed = query && Object.hasOwn(query, name) ? queryValues(query[name]) : undefined
+  return parsed === undefined ? values : values.concat(parsed)
+}
+
+/** Reads requests of `node:http` and `node:http2`. */
+export const nodeReader: RequestReader<NodeRequest> = {
+  // Fastify's address by its own setting, which @fastify/middie adds to the request.
+  address: ({ ip, socket }) => ip ?? socket?.remoteAddress,
+  peer: ({ socket }) => socket?.remoteAddress,
+  method: ({ method = 'GET' }) => method.toUpperCase(),
+  path: pathOf,
+  wholePath: wholePathOf,
+  pathInMount: ({ baseUrl, url = '/' }) => (baseUrl ? readingsOf(url)[0] : undefined),
+  // Fastify's router does, below @fastify/middie.
+  hasEmptyParameters: () => true,
+  header: ({ headers }, name) => nodeHeader(headers, name),
+  query: queryOf,
+  hidesBody,
+  responseHeader: (response: NodeResponse, name) => response.getHeader(name),
+  identity: (request) => request,
+  onClientClosed: (request, listener) =>
+    request.res ? whenClosed(request.res, listener) : whenDisconnected(request, listener),
+}

@@ -1,0 +1,59 @@
+import { hasMethod } from '../../common/by-hand.ts'
+import type { NodeRequest, NodeResponse } from './types.ts'
+
+/** The connection of an upgrade. */
+interface Connection {
+  on(event: 'error', listener: () => void): unknown
+  destroySoon(): void
+}
+
+/** A response of `node:http`, which can be assigned to a connection. */
+interface AssignableResponse extends NodeResponse {
+  readonly socket: unknown
+  shouldKeepAlive: boolean
+  assignSocket(socket: never): void
+  detachSocket(socket: never): void
+  once(event: 'finish', listener: () => void): unknown
+}
+
+/** `ServerResponse` of `node:http`. */
+export type ResponseClass = new (request: never) => AssignableResponse
+
+/**
+ * The response to a request: what is passed; for an upgrade, for which Node makes none, one on its connection. Undefined if
+ * neither is passed.
+ */
+export function responseTo(request: NodeRequest, passed: unknown, Response: ResponseClass): NodeResponse | undefined {
+  const connection = connectionOf(passed)
+  if (connection === undefined) return hasMethod(passed, 'setHeader') ? (passed as NodeResponse) : undefined
+  const response = responses.get(connection) ?? responseOn(connection, new Response(request as never))
+  response.assignSocket(connection as never)
+  return response
+}
+
+/** The response of each upgrade, which all limiters that it passes share. */
+const responses = new WeakMap<Connection, AssignableResponse>()
+
+function responseOn(connection: Connection, response: AssignableResponse): AssignableResponse {
+  responses.set(connection, response)
+  response.shouldKeepAlive = false
+  response.once('finish', () => connection.destroySoon())
+  // Node has removed its own listener: the error of a client that disconnects would end the process.
+  connection.on('error', ignore)
+  return response
+}
+
+/** The connection of an upgrade: passed by itself, or by engine.io in an object that resembles a response, and sends nothing. */
+function connectionOf(passed: unknown): Connection | undefined {
+  if (typeof (passed as Partial<NodeResponse> | null | undefined)?.headersSent === 'boolean') return undefined
+  const connection = hasMethod(passed, 'destroySoon') ? passed : (passed as { socket?: unknown } | undefined)?.socket
+  return hasMethod(connection, 'destroySoon') ? (connection as Connection) : undefined
+}
+
+/** Leaves the connection of an upgrade to what handles it. */
+export function release(response: NodeResponse): void {
+  const { socket } = response as AssignableResponse
+  if (socket) (response as AssignableResponse).detachSocket(socket as never)
+}
+
+const ignore = (): void => {}
