@@ -138,15 +138,15 @@ describe('consumeAll of many keys', () => {
     const { user } = setUp()
     const own = internals().get(user) as LimiterInternals
     let reads = 0
-    const checksFor: LimiterInternals['checksFor'] = (...args) =>
-      own.checksFor(...args).map(({ key, ...check }) => ({
+    const checksOf: LimiterInternals['checksOf'] = (...args) =>
+      own.checksOf(...args).map(({ key, ...check }) => ({
         ...check,
         get key() {
           reads++
           return key
         },
       }))
-    internals().set(user, { ...own, checksFor })
+    internals().set(user, { ...own, checksOf })
     const { allowed, commit } = await consumeAll(keys(1_000).map((key) => [user, key, 5] as const))
     await commit(keys(1_000).map((_, i) => i % 10))
     expect([allowed, reads < 20_000]).toEqual([true, true])

@@ -1,7 +1,7 @@
 import { localOf } from '../checks/fallback.ts'
 import { answerTo, takesFor } from '../checks/store-result.ts'
 import { QuotaError } from '../common/errors.ts'
-import { all } from '../common/maybe-promise.ts'
+import { all, type MaybePromise } from '../common/maybe-promise.ts'
 import { type Duration, micros } from '../common/time.ts'
 import { MOST_UNITS } from '../kernels/penalty.ts'
 import { groupByStore, type Policy, type PolicyCheck } from '../policies/policy.ts'
@@ -22,17 +22,17 @@ export interface Blocks {
   unblock(key: string): Promise<void>
 }
 
-/** The methods of a limiter with these policies. */
-export const blocksOf = (policies: readonly Policy[]): Blocks => {
-  const statesOf = (method: keyof Blocks, key: string): readonly PolicyKey[] => {
+/** The methods of a limiter with these policies of a key. */
+export const blocksOf = (forKey: (key: string) => MaybePromise<{ readonly policies: readonly Policy[] }>): Blocks => {
+  const statesOf = async (method: keyof Blocks, key: string): Promise<readonly PolicyKey[]> => {
     checkKey(key)
-    const states = policies.filter(canBlock).map((policy) => ({ policy, key }))
+    const states = (await forKey(key)).policies.filter(canBlock).map((policy) => ({ policy, key }))
     if (states.length > 0) return states
     throw cannotBlock(method)
   }
   return {
-    block: async (key, duration) => blockKey(statesOf('block', key), duration),
-    unblock: async (key) => unblockKey(statesOf('unblock', key)),
+    block: async (key, duration) => blockKey(await statesOf('block', key), duration),
+    unblock: async (key) => unblockKey(await statesOf('unblock', key)),
   }
 }
 

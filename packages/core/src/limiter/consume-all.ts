@@ -1,5 +1,6 @@
 import { actualsOf, type Costs } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
+import { all, andThen } from '../common/maybe-promise.ts'
 import { MOST_POLICIES } from '../policies/count.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
@@ -27,14 +28,16 @@ export async function consumeAll(
     )
   }
   const { length } = takes
-  const parts = takes.map(([limiter, key, cost = 1]) => {
-    const named = internals().get(limiter)
-    if (named) return { named, key, checks: named.checksFor('consume', key, cost) }
+  const found = takes.map(([limiter, key, cost = 1]) => {
+    const own = internals().get(limiter)
+    if (own) return andThen(own.forKey(key), (named) => ({ named, checks: own.checksOf(named, 'consume', key, cost) }))
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       `consumeAll takes [limiter, key, cost] triples; got ${formatValue(limiter)} for a limiter.`,
     )
   })
+  const known = all(found)
+  const parts = known instanceof Promise ? await known : known
   const checks = parts.flatMap((part) => part.checks)
   if (checks.length < 1 || checks.length > MOST_POLICIES) {
     throw new QuotaError(

@@ -1,6 +1,7 @@
 import { BLOCK_LIST } from '../algorithms/block-list.ts'
 import type { NamedPolicies } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
+import type { Awaitable } from '../common/maybe-promise.ts'
 import { checkBoolean, checkOptions, hintOfPeer, isObject } from '../common/options.ts'
 import { checkCount } from '../policies/count.ts'
 import { checkPolicyName, type Policy, policyOf } from '../policies/policy.ts'
@@ -28,33 +29,43 @@ interface CommonOptions extends StoreOptions {
   readonly blocks?: boolean
 }
 
+/** Returns the quota of a key, such as that of its plan. */
+export type QuotaByKey = (key: string) => Awaitable<Quota>
+
 /** One quota, or several under names of their own. */
-export type RateLimiterOptions = CommonOptions &
-  (
-    | {
-        /**
-         * How many units per time, such as `perMinute(100)`.
-         * @default required, or `quotas`
-         */
-        readonly quota: Quota
-        readonly quotas?: never
-        readonly spill?: never
-      }
-    | {
-        /**
-         * Several quotas by name, checked together: all or none is consumed.
-         * @default required, or `quota`
-         */
-        readonly quotas: Readonly<Record<string, Quota>>
-        readonly quota?: never
-        /**
-         * For a quota, the name of another one: `{ second: 'extra' }`. If `second` denies a request, its units are consumed
-         * from `extra` instead.
-         * @default none
-         */
-        readonly spill?: Readonly<Record<string, string>>
-      }
-  )
+export type QuotaOptions =
+  | {
+      /**
+       * How many units per time, such as `perMinute(100)`; or a function that returns the quota of a key.
+       * @default required, or `quotas`
+       */
+      readonly quota: Quota | QuotaByKey
+      readonly quotas?: never
+      readonly spill?: never
+    }
+  | {
+      /**
+       * Several quotas by name, checked together: all or none is consumed.
+       * @default required, or `quota`
+       */
+      readonly quotas: Readonly<Record<string, Quota>>
+      readonly quota?: never
+      /**
+       * For a quota, the name of another one: `{ second: 'extra' }`. If `second` denies a request, its units are consumed
+       * from `extra` instead.
+       * @default none
+       */
+      readonly spill?: Readonly<Record<string, string>>
+    }
+
+/** Options of a limiter on any store. */
+export type RateLimiterOptions = CommonOptions & QuotaOptions
+
+/** The names of the options that `replace` takes. */
+export const QUOTA_OPTIONS: readonly string[] = ['quota', 'quotas', 'spill']
+
+/** The options of a limiter that `replace` leaves out. */
+export const NO_QUOTAS = { quota: undefined, quotas: undefined, spill: undefined } as const
 
 /** The names of the options of `rateLimiter`. */
 export const LIMITER_OPTIONS: readonly string[] = /* @__PURE__ */ ['quota', 'quotas', 'spill', 'name', 'blocks'].concat(

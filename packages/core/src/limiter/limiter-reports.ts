@@ -1,3 +1,5 @@
+import type { NamedPolicies } from '../checks/costs.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
 import type { Policy } from '../policies/policy.ts'
 import { shownPolicies } from '../quotas/block-list.ts'
 import type { Quota } from '../quotas/quota-types.ts'
@@ -15,7 +17,7 @@ export interface NamedQuota {
 
 /** What a limiter reports of its policies and its store. None of it consumes or writes anything. */
 export interface LimiterReports {
-  /** The policies of the limiter, in the order of its quotas. */
+  /** The policies of the limiter, in the order of its quotas; none if a function chooses the quota by key. */
   readonly policies: readonly NamedQuota[]
   /** Whether the limiter looks for blocked keys, so that `block` and `unblock` do not reject. */
   readonly canBlock: boolean
@@ -31,14 +33,21 @@ export interface LimiterReports {
 /** What Node and chai print a value with. Without it, chai calls the method `inspect` of any value that has one. */
 const PRINT: symbol = Symbol.for('nodejs.util.inspect.custom')
 
-/** The reports of these policies. */
-export const reportsOf = (policies: readonly Policy[]): LimiterReports => ({
+/** The reports of the policies in force, and of those of a key. */
+export const reportsOf = (
+  policiesNow: () => readonly Policy[],
+  forKey: (key: string) => MaybePromise<Pick<NamedPolicies, 'policies'>>,
+): LimiterReports => ({
   [PRINT]: () =>
-    `RateLimiter(${shownPolicies(policies)
+    `RateLimiter(${shownPolicies(policiesNow())
       .map(({ name }) => name)
       .join(', ')})`,
-  policies: shownPolicies(policies).map(({ name, quota }) => ({ name, quota })),
-  canBlock: policies.some(canBlock),
-  inspect: (key) => inspectKey(policies, key),
-  list: (options = {}) => listKeys(policies, options),
+  get policies() {
+    return shownPolicies(policiesNow()).map(({ name, quota }) => ({ name, quota }))
+  },
+  get canBlock() {
+    return policiesNow().some(canBlock)
+  },
+  inspect: async (key) => inspectKey((await forKey(key)).policies, key),
+  list: async (options = {}) => listKeys(policiesNow(), options),
 })

@@ -1,21 +1,25 @@
 import { decideNow } from '../checks/acquisition.ts'
-import { actualsOf, type Costs, costsOf, type NamedPolicies } from '../checks/costs.ts'
-import { type ConsumeSync, remoteFastPath, syncFastPath } from '../checks/fast-path.ts'
-import { spilling } from '../checks/spill.ts'
-import { type MaybePromise, promised } from '../common/maybe-promise.ts'
+import { actualsOf, type Costs, type NamedPolicies } from '../checks/costs.ts'
+import type { ConsumeSync } from '../checks/fast-path.ts'
+import { QuotaError } from '../common/errors.ts'
+import { andThen, type MaybePromise, promised } from '../common/maybe-promise.ts'
 import { checkOptions } from '../common/options.ts'
 import { processState } from '../common/process-state.ts'
 import type { Decision } from '../decisions/decision.ts'
-import { reportPolicies } from '../policies/on-policies.ts'
 import type { PolicyCheck } from '../policies/policy.ts'
 import { storeConfigOf } from '../policies/store-config.ts'
-import { shownPolicies } from '../quotas/block-list.ts'
-import { needsUnits, type Verb } from '../steps/step-options.ts'
-import { checkCost, checkKey, checkUnits } from '../steps/verbs.ts'
-import { register } from '../stores/registry.ts'
+import type { Verb } from '../steps/step-options.ts'
+import { checkKey, checkUnits } from '../steps/verbs.ts'
 import { isSync, type StateKey, type SyncStore } from '../stores/store.ts'
+import { activate, checksOf } from './active-quotas.ts'
 import { type Blocks, blocksOf } from './block.ts'
-import { checkLimiterOptions, namedPolicies, type RateLimiterOptions } from './limiter-options.ts'
+import {
+  checkLimiterOptions,
+  NO_QUOTAS,
+  QUOTA_OPTIONS,
+  type QuotaOptions,
+  type RateLimiterOptions,
+} from './limiter-options.ts'
 import { type LimiterReports, reportsOf } from './limiter-reports.ts'
 import { maxWaitMicros, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
 import { resetAll, resetKey } from './reset.ts'
@@ -57,6 +61,11 @@ export interface RateLimiter extends LimiterReports, Blocks {
    * remote store deletes in many small steps. Rejects with a `QuotaError` if the store cannot list its states.
    */
   resetAll(policy?: string): Promise<number>
+  /**
+   * Replaces the quotas, from the next call on: `limiter.replace({ quota: perMinute(200) })`. A quota that keeps its name keeps
+   * its counts. Throws a `QuotaError` if a quota is invalid: then nothing has changed.
+   */
+  replace(quotas: QuotaOptions): void
 }
 
 /** A limiter on an in-memory store: it can also decide without a promise. */
@@ -73,80 +82,78 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   checkLimiterOptions(options)
   const storeConfig = storeConfigOf(options)
   const { store } = storeConfig
-  const named = namedPolicies(options, storeConfig)
-  const { policies, targets } = named
-  register(policies.map(({ name, quota }) => ({ store, name, quota })))
-  const { blocks } = options
-  reportPolicies(
-    shownPolicies(policies).map(({ name, quota }, i) => ({
-      name,
-      quota,
-      spill: policies[targets[i] ?? -1]?.name,
-      ...(blocks && { blocks }),
-    })),
-  )
-  const checksFor = (verb: Verb, key: string, cost: number | Costs): readonly PolicyCheck[] => {
-    checkKey(key)
-    const costs = costsOf(named, cost, verb)
-    const checks = policies.map((policy, i): PolicyCheck | undefined =>
-      costs[i] === undefined ? undefined : { policy, key, cost: checkCost(costs[i], policy.quota, verb) },
-    )
-    // What is named is charged and refunded itself, and a spill policy is consumed by itself if its source is left out.
-    const isApart = typeof cost !== 'number' && !needsUnits(verb)
-    return spilling(
-      checks,
-      targets.map((target, i) => (isApart || !checks[i] ? -1 : target)),
-    )
-  }
+  let active = activate(options, storeConfig)
+  const forKey = (key: string): MaybePromise<NamedPolicies> => active.forKey(key)
+  const checksFor = (verb: Verb, key: string, cost: number | Costs): MaybePromise<readonly PolicyCheck[]> =>
+    andThen(forKey(key), (named) => checksOf(named, verb, key, cost))
   const run = (verb: Verb, key: string, cost: number | Costs): MaybePromise<Decision> =>
-    decideNow(verb, checksFor(verb, key, cost))
-
-  const general = (key: string, cost: number | Costs = 1): MaybePromise<Decision> => run('consume', key, cost)
-  const isWatched = storeConfig.thresholds !== undefined
-  const consume = (isSync(store) || isWatched ? undefined : remoteFastPath(named)) ?? general
-
-  const limiter: RateLimiter = {
-    ...reportsOf(policies),
-    consume: (key, cost) => promised(consume, key, cost),
-    consumeUpTo: async (key, units) => consumeUpTo(checksFor('consume', key, checkUnits(units))),
-    peek: (key, cost = 1) => promised(run, 'peek', key, cost),
-    refund: (key, cost = 1) => promised(run, 'refund', key, cost),
-    charge: (key, cost = 1) => promised(run, 'charge', key, cost),
-    reserve: async (key, options = {}) => {
-      checkOptions('reserve', options, ['cost', 'maxWait'])
-      const checks = checksFor('consume', key, options.cost ?? 1)
-      return reserve(checks, maxWaitMicros(options.maxWait), (actual) => actualsOf(named, actual))
+    andThen(checksFor(verb, key, cost), (checks) => decideNow(verb, checks))
+  const consume = (key: string, cost?: number | Costs): MaybePromise<Decision> => active.consume(key, cost)
+  const limiter: RateLimiter = Object.assign(
+    reportsOf(() => active.policies, forKey),
+    {
+      ...blocksOf(forKey),
+      consume: (key: string, cost?: number | Costs) => promised(consume, key, cost),
+      consumeUpTo: async (key: string, units: number) =>
+        consumeUpTo(await checksFor('consume', key, checkUnits(units))),
+      peek: (key: string, cost: number | Costs = 1) => promised(run, 'peek', key, cost),
+      refund: (key: string, cost: number | Costs = 1) => promised(run, 'refund', key, cost),
+      charge: (key: string, cost: number | Costs = 1) => promised(run, 'charge', key, cost),
+      reserve: async (key: string, options: ReserveOptions = {}) => {
+        checkOptions('reserve', options, ['cost', 'maxWait'])
+        const named = await forKey(key)
+        const checks = checksOf(named, 'consume', key, options.cost ?? 1)
+        return reserve(checks, maxWaitMicros(options.maxWait), (actual: number | Costs | undefined) =>
+          actualsOf(named, actual),
+        )
+      },
+      wait: (key: string, options: WaitOptions = {}) =>
+        promised(() => {
+          checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
+          const [maxWait, signal] = [maxWaitMicros(options.maxWait), checkSignal(options.signal)]
+          return andThen(checksFor('consume', key, options.cost ?? 1), (checks) => wait(checks, maxWait, signal))
+        }),
+      reset: async (key: string) => {
+        checkKey(key)
+        return resetKey(active.names.map((policy) => ({ policy, key })) as [StateKey], storeConfig)
+      },
+      resetAll: async (policy?: string) => resetAll(active.names, store, policy),
+      replace: (quotas: QuotaOptions) => {
+        checkOptions('replace', quotas, QUOTA_OPTIONS)
+        active = activate(
+          { ...options, ...NO_QUOTAS, ...quotas } as RateLimiterOptions,
+          storeConfig,
+          active.registrations,
+        )
+      },
     },
-    wait: async (key, options = {}) => {
-      checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
-      return wait(
-        checksFor('consume', key, options.cost ?? 1),
-        maxWaitMicros(options.maxWait),
-        checkSignal(options.signal),
-      )
-    },
-    reset: async (key) => {
-      checkKey(key)
-      return resetKey(policies.map((policy) => ({ policy: policy.name, key })) as [StateKey], storeConfig)
-    },
-    resetAll: async (policy) => resetAll(policies, store, policy),
-    ...blocksOf(policies),
-  }
-  const fastPath = isSync(store) && options.spill === undefined && !isWatched ? syncFastPath(store, named) : undefined
-  const built = isSync(store) ? { ...limiter, ...syncVerbs(fastPath ?? (general as ConsumeSync)) } : limiter
-  internals().set(built, { ...named, checksFor })
+  )
+  const built = isSync(store) ? Object.assign(limiter, syncVerbs(consume)) : limiter
+  internals().set(built, { forKey, checksOf })
   return built
 }
 
 /** The verbs of an in-memory store: `consume` is `consumeSync` as an async function. */
-function syncVerbs(consumeSync: ConsumeSync): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
+function syncVerbs(
+  consume: (key: string, cost?: number | Costs) => MaybePromise<Decision>,
+): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
+  const consumeSync: ConsumeSync = (key, cost) => {
+    const decision = consume(key, cost)
+    if (!(decision instanceof Promise)) return decision
+    decision.catch(() => {})
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'consumeSync: the function that chooses the quota has returned a promise. Await consume(key) instead.',
+    )
+  }
   // Engines inline an async function: `promised` takes a third longer.
-  return { consumeSync, consume: async (key, cost) => consumeSync(key, cost) }
+  return { consumeSync, consume: async (key, cost) => consume(key, cost) }
 }
 
 /** What `consumeAll` needs of a limiter. */
-export interface LimiterInternals extends NamedPolicies {
-  readonly checksFor: (verb: Verb, key: string, cost: number | Costs) => readonly PolicyCheck[]
+export interface LimiterInternals {
+  readonly forKey: (key: string) => MaybePromise<NamedPolicies>
+  readonly checksOf: typeof checksOf
 }
 
 /** The internals of limiters. */

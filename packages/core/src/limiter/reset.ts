@@ -1,5 +1,4 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
-import type { Policy } from '../policies/policy.ts'
 import type { StoreConfig } from '../policies/store-config.ts'
 import { asStoreError, breakerOf } from '../stores/breaker.ts'
 import { deadlineIn } from '../stores/deadline.ts'
@@ -20,8 +19,7 @@ export async function resetKey(
 }
 
 /** Deletes all states of the named policy, or of all, in the store and in the local store. */
-export async function resetAll(policies: readonly Policy[], store: Store, named: string | undefined): Promise<number> {
-  const names = policies.map(({ name }) => name)
+export async function resetAll(names: readonly string[], store: Store, named: string | undefined): Promise<number> {
   if (named !== undefined && !names.includes(named)) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
