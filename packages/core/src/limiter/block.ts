@@ -3,6 +3,7 @@ import { answerTo, takesFor } from '../checks/store-result.ts'
 import { QuotaError } from '../common/errors.ts'
 import { all, type MaybePromise } from '../common/maybe-promise.ts'
 import { type Duration, micros } from '../common/time.ts'
+import type { Taken } from '../kernels/kernel.ts'
 import { MOST_UNITS } from '../kernels/penalty.ts'
 import { groupByStore, type Policy, type PolicyCheck } from '../policies/policy.ts'
 import { checkKey } from '../steps/verbs.ts'
@@ -45,6 +46,17 @@ export const cannotBlock = (method: keyof Blocks): QuotaError =>
 
 /** Reports whether a policy denies blocked keys. */
 export const canBlock = ({ quota }: Pick<Policy, 'quota'>): boolean => quota.kernel === 'penalty'
+
+/** Whether a key has been blocked by hand; false if its store does not answer. */
+export async function isBlockedByHand(checks: readonly PolicyCheck[]): Promise<boolean> {
+  const states = checks.filter(({ policy }) => canBlock(policy))
+  if (states.length === 0) return false
+  const peek = async (group: readonly PolicyCheck[]) => answerTo(group, takesFor(group, 'peek'))
+  const answers = await Promise.allSettled(groupByStore(states).map(peek))
+  return answers.some((each) => each.status === 'fulfilled' && each.value.taken.some(isBlock))
+}
+
+const isBlock = (taken: Taken): boolean => 'level' in taken && taken.count >= MOST_UNITS && taken.until > taken.now
 
 type PolicyKey = Pick<PolicyCheck, 'policy' | 'key'>
 

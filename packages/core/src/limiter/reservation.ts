@@ -15,7 +15,10 @@ export interface Reservation<Actual = number | Costs> extends Decision {
    * `{ tokens: 812 }` settles those it names. The others, and all without `actual`, stay at their cost.
    */
   commit(actual?: Actual): Promise<void>
-  /** Refunds all units. */
+  /**
+   * Refunds all units that no later turn relies on. So cancel several reservations from the last to the first: one in the
+   * middle of a queue returns nothing while later ones stand.
+   */
   cancel(): Promise<void>
 }
 

@@ -1,9 +1,11 @@
+import { rollback } from '../checks/acquisition.ts'
 import type { Acquisition } from '../checks/store-result.ts'
 import type { OnClientClosed } from '../common/client-closed.ts'
 import type { MaybePromise } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
-import { configOf } from '../policies/policy.ts'
+import { configOf, type PolicyCheck } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
+import { isBlockedByHand } from './block.ts'
 import { TurnQueue } from './turn-queue.ts'
 
 /** The queues of a store, by the units that their callers wait for. */
@@ -13,12 +15,26 @@ const queuesOf = oncePer('queues', (_store: Store) => new Map<string, TurnQueue>
  * Waits for the turn of an acquisition, if it has one later than now, and returns the acquisition whose turn has come. If the
  * caller leaves first, its units are refunded, and the result is undefined.
  */
-export function atTurn(
-  acquisition: Acquisition,
-  onClientClosed: OnClientClosed,
-): MaybePromise<Acquisition | undefined> {
+function atTurn(acquisition: Acquisition, onClientClosed: OnClientClosed): MaybePromise<Acquisition | undefined> {
   const { allowed, delayMs } = acquisition.decision
   return allowed && delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
+}
+
+/**
+ * Acquires, and waits for the turn. A block by hand holds those who wait, too: a caller whose key has been blocked meanwhile
+ * acquires again.
+ */
+export async function acquireAtTurn(
+  checks: readonly PolicyCheck[],
+  acquireOnce: () => MaybePromise<Acquisition | undefined>,
+  onClientClosed: OnClientClosed,
+): Promise<Acquisition | undefined> {
+  for (;;) {
+    const acquisition = await acquireOnce()
+    const served = acquisition && (await atTurn(acquisition, onClientClosed))
+    if (!served || served.decision.delayMs === 0 || !(await isBlockedByHand(checks))) return served
+    await rollback(served)
+  }
 }
 
 async function waitForTurn(acquisition: Acquisition, onClientClosed: OnClientClosed): Promise<Acquisition | undefined> {

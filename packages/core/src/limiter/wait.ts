@@ -13,7 +13,7 @@ import { isBlockList } from '../quotas/block-list.ts'
 import { deadlineIn, unlessExpired } from '../stores/deadline.ts'
 import type { Store } from '../stores/store.ts'
 import type { ReserveOptions } from './reservation.ts'
-import { atTurn } from './turns.ts'
+import { acquireAtTurn } from './turns.ts'
 
 /** Options of `wait`. */
 export interface WaitOptions extends ReserveOptions {
@@ -71,13 +71,21 @@ export async function acquireTurn(
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
   const startedMs = monotonicMs()
-  if (checks.every(canReserve) && !hasLine(checks)) {
-    const acquisition = await acquire('consume', checks, { maxWaitMicros })
-    if (retryIn(acquisition, checks, maxWaitMicros) === undefined) return atTurn(acquisition, onClientClosed)
-  }
   const left = (): Micros => Math.max(maxWaitMicros - (monotonicMs() - startedMs) * 1000, 0)
-  const acquisition = await acquireInLine(checks, left, onClientClosed)
-  return acquisition && atTurn(acquisition, onClientClosed)
+  return acquireAtTurn(checks, () => acquireOnce(checks, left, onClientClosed), onClientClosed)
+}
+
+async function acquireOnce(
+  checks: readonly PolicyCheck[],
+  left: () => Micros,
+  onClientClosed: OnClientClosed,
+): Promise<Acquisition | undefined> {
+  if (checks.every(canReserve) && !hasLine(checks)) {
+    const maxWaitMicros = left()
+    const acquisition = await acquire('consume', checks, { maxWaitMicros })
+    if (retryIn(acquisition, checks, maxWaitMicros) === undefined) return acquisition
+  }
+  return acquireInLine(checks, left, onClientClosed)
 }
 
 async function acquireInLine(

@@ -166,9 +166,9 @@ export function evaluatorFor<R, S>(
       })
     }
     if (shadows.length === 0) return PASS
-    const corrections = correctionsOf(request)
-    const { after, discard } = settlementOf<S>(undefined, shadows, corrections)
-    return { ...PASS, after: corrections.corrects ? after : undefined, discard }
+    const own = correctionsOf(request)
+    const { after, discard } = settlementOf<S>(undefined, shadows, own)
+    return { ...PASS, after: own.corrects ? after : undefined, discard }
   }
   return (request, claims, names) => {
     const checks = checksFor(request, claims)

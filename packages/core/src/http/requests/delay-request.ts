@@ -1,7 +1,7 @@
 import { acquire } from '../../checks/acquisition.ts'
 import type { Acquisition } from '../../checks/store-result.ts'
 import type { Micros } from '../../common/time.ts'
-import { atTurn } from '../../limiter/turns.ts'
+import { acquireAtTurn } from '../../limiter/turns.ts'
 import { acquireTurn } from '../../limiter/wait.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
 import type { RequestReader } from './reader.ts'
@@ -18,5 +18,5 @@ export async function delayRequest<R>(
 ): Promise<Acquisition | undefined> {
   const onClientClosed = (leave: () => void): (() => void) => reader.onClientClosed(request, leave)
   if (maxWaitMicros > 0) return acquireTurn(checks, maxWaitMicros, onClientClosed)
-  return atTurn(await acquire('consume', checks), onClientClosed)
+  return acquireAtTurn(checks, () => acquire('consume', checks), onClientClosed)
 }
