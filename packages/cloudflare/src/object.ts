@@ -24,6 +24,8 @@ export class RateLimits extends DurableObject {
   #states: States | undefined
   /** The time of the pending alarm, in milliseconds since 1970; Infinity if there is none. */
   #alarm = Infinity
+  /** The earliest expiry of what the present call has written. */
+  #earliest = Infinity
 
   constructor(...args: ConstructorParameters<typeof DurableObject>) {
     super(...args)
@@ -33,6 +35,15 @@ export class RateLimits extends DurableObject {
 
   /** Takes all ops or none. `at` is in microseconds since 1970. */
   take(sent: readonly SentTake[], at: Micros = Date.now() * 1000): readonly Taken[] {
+    return this.#atomically(() => this.#take(sent, at))
+  }
+
+  /** Takes batches in order, each all-or-nothing, all at the same time. If a write fails, none is taken. */
+  takeEach(batches: readonly (readonly SentTake[])[], at: Micros = Date.now() * 1000): readonly (readonly Taken[])[] {
+    return this.#atomically(() => batches.map((ops) => this.#take(ops, at)))
+  }
+
+  #take(sent: readonly SentTake[], at: Micros): readonly Taken[] {
     const ops = sent.map((op) => ({ ...op, step: receivedStep(op.step) }))
     const found = ops.map((op) => this.#kept.read(op))
     const outcomes = ops.map(({ step }, i) => KERNELS[step.kernel].run(found[i], at, step))
@@ -44,11 +55,6 @@ export class RateLimits extends DurableObject {
       if (state !== undefined && state !== found[i] && !step.peek) this.#keep(op, state, at)
       return KERNELS[step.kernel].takenOf(outcome, at, step, takes && !step.peek)
     })
-  }
-
-  /** Takes batches in order, each all-or-nothing, all at the same time. */
-  takeEach(batches: readonly (readonly SentTake[])[], at: Micros = Date.now() * 1000): readonly (readonly Taken[])[] {
-    return batches.map((ops) => this.take(ops, at))
   }
 
   /** Deletes states, and returns how many were stored. */
@@ -85,11 +91,25 @@ export class RateLimits extends DurableObject {
     return this.#states
   }
 
+  /** Writes all of a call or nothing: the caller is told of a failed write, and then nothing may be charged. */
+  #atomically<T>(work: () => T): T {
+    this.#earliest = Infinity
+    try {
+      const result = this.ctx.storage.transactionSync(work)
+      if (this.#earliest < Infinity) this.#alarmBy(this.#earliest)
+      return result
+    } catch (error) {
+      // The table may have been created in what is rolled back.
+      this.#states = undefined
+      throw error
+    }
+  }
+
   #keep(op: Take, state: State, at: Micros): void {
     // The alarm uses the real clock, even if the take has a time of its own.
     const expires = Date.now() + Math.ceil((KERNELS[op.step.kernel].emptyAt(state, op.step) - at) / 1000) + GRACE_MS
     this.#kept.write(op, state, expires)
-    this.#alarmBy(expires)
+    this.#earliest = Math.min(this.#earliest, expires)
   }
 
   /** Sets the alarm for the expiry of a state, unless one is pending that is early enough. */

@@ -1,5 +1,13 @@
 import { type Micros, QuotaError, type StateKey, type Store, type Take, type Taken } from '@spillway/core'
-import { checkCount, checkOptions, formatValue, hasMethod, REMOTE_LOG_LIMIT, sentStep } from '@spillway/core/internal'
+import {
+  checkCount,
+  checkOptions,
+  formatValue,
+  hasMethod,
+  printableScope,
+  REMOTE_LOG_LIMIT,
+  sentStep,
+} from '@spillway/core/internal'
 import { lifetime } from './lifetime.ts'
 import type { SentTake } from './sent.ts'
 
@@ -63,7 +71,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
   }
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
-    scope: { owner: namespace, name: shards === undefined ? '' : `${shards}` },
+    scope: printableScope('Durable Objects', namespace, shards === undefined ? '' : `${shards}`),
     slotOf: partOf,
     take: async (ops, at) => (ops.length === 0 ? [] : awaited(stub(onlyPart(ops, partOf)).take(sent(ops, at), at))),
     takeEach: async (batches, at) =>

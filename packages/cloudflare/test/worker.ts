@@ -62,6 +62,14 @@ export class Watched extends RateLimits {
     return taken as readonly Taken[]
   }
 
+  /** Lets each write of a policy's states fail, as on a full disk. */
+  breakWrites(policy: string): void {
+    this.ctx.storage.sql.exec(
+      `CREATE TRIGGER IF NOT EXISTS broken BEFORE INSERT ON states WHEN NEW.name LIKE '["${policy}"%'
+       BEGIN SELECT RAISE(ABORT, 'disk full'); END`,
+    )
+  }
+
   /** Ends the instance, as when the runtime evicts an idle object. The next call starts another. */
   evict(): void {
     this.ctx.abort('evicted')
@@ -217,6 +225,30 @@ const tests = (test: TestFunction): void => {
     await assert.rejects(objects.object('shard 0').evict() as never)
     await store.take([consume('c', 1)])
     assert.notEqual((await objects.object('shard 0').look()).alarm, null)
+  })
+
+  // Reproduces: the first policy stayed charged, though the call was reported as failed.
+  test('charges nothing if one write of a call fails', async () => {
+    const objects = namespace()
+    const store = durableObjectStore(objects)
+    const object = objects.object('key a')
+    await store.take([consume('a', 1, 'p')])
+    await object.breakWrites('q')
+    const usedOf = async (key: string): Promise<number> => {
+      const step = stepFor(perMinute(10), 'peek', 1)
+      const [taken] = await store.take([{ policy: 'p', key, step }], 0)
+      return (taken as { tat: number }).tat
+    }
+    const before = await usedOf('a')
+    await assert.rejects(store.take([consume('a', 5, 'p'), consume('a', 5, 'q')]), /disk full/)
+    await assert.rejects(
+      store.takeEach?.([[consume('a', 5, 'p')], [consume('a', 5, 'q')]]) ?? Promise.resolve(),
+      /disk full/,
+    )
+    assert.equal(await usedOf('a'), before)
+    assert.deepEqual((await object.look()).names, ['["p","a"]'])
+    // What the failed call would have written is written by the next.
+    assert.equal((await store.take([consume('a', 9, 'p')]))[0]?.allowed, true)
   })
 
   test('stores nothing for denials and peeks', async () => {

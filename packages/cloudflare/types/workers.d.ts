@@ -12,6 +12,7 @@ declare module 'cloudflare:workers' {
     getAlarm(): Promise<number | null>
     deleteAlarm(): Promise<void>
     deleteAll(): Promise<void>
+    transactionSync<T>(work: () => T): T
   }
 
   interface DurableObjectState {

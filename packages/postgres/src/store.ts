@@ -9,7 +9,15 @@ import {
   type Taken,
   withHashedKeys,
 } from '@spillway/core'
-import { checkBoolean, checkSecret, expiredError, isExpired, REMOTE_LOG_LIMIT, withLate } from '@spillway/core/internal'
+import {
+  checkBoolean,
+  checkSecret,
+  expiredError,
+  isExpired,
+  printableScope,
+  REMOTE_LOG_LIMIT,
+  withLate,
+} from '@spillway/core/internal'
 import { type Database, type PgQuery, runOn } from './clients.ts'
 import { type Answers, coalescing, type Send, takenOf } from './coalesce.ts'
 import { endOf, hashOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
@@ -198,7 +206,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     }
   }
   const store: Store = {
-    scope: { owner: database, name: names.table },
+    scope: printableScope('PostgreSQL', database, names.table),
     maxLogLimit: REMOTE_LOG_LIMIT,
     take: (ops, at, deadline) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at, deadline))),
     takeEach: async (batches, at, deadline) => {

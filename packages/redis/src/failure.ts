@@ -1,5 +1,5 @@
 import { StoreError } from '@spillway/core'
-import { formatValue } from '@spillway/core/internal'
+import { formatThrown, formatValue } from '@spillway/core/internal'
 
 /** Errors of a healthy server: the keys, their hash slot or the arguments of one call are invalid. */
 const isOfOneCall = (reply: string): boolean =>
@@ -35,7 +35,7 @@ const CLUSTER_HINT =
 /** Converts an error to a `StoreError` whose message says what to do. */
 export function failure(error: unknown, clustered: boolean): StoreError {
   if (error instanceof StoreError) return error
-  const message = error instanceof Error && error.message !== '' ? error.message : formatValue(error)
+  const message = error instanceof Error && error.message !== '' ? formatThrown(error) : formatValue(error)
   const reply = message.replace(GLIDE_PREFIX, '')
   const isOfCluster = !clustered && OF_CLUSTERS.test(reply)
   const hint = isOfCluster ? CLUSTER_HINT : HINTS.find(([pattern]) => pattern.test(reply))?.[1]

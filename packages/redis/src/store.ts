@@ -21,6 +21,7 @@ import {
   checkSecret,
   formatValue,
   oncePer,
+  printableScope,
   REMOTE_LOG_LIMIT,
 } from '@spillway/core/internal'
 import { bucketsOf, decodeBuckets, encodeBuckets } from './buckets.ts'
@@ -131,7 +132,7 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
   const slotOfKey = (key: StateKey): number => slotOf(redisKey(prefix, key))
   return {
     maxLogLimit: REMOTE_LOG_LIMIT,
-    scope: { owner: client, name: prefix },
+    scope: printableScope('Redis', client, prefix),
     ...(redis.clustered && {
       slotOf: slotOfKey,
       shardOf: (key) => redis.nodeOf(slotOfKey(key)) ?? slotOfKey(key),

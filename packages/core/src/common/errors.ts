@@ -137,15 +137,26 @@ export const isUnsent = (error: unknown): boolean =>
 /** Renders what was thrown, for a message. Never throws, though the message of an error may. */
 export function formatThrown(thrown: unknown): string {
   try {
-    return thrown instanceof Error ? String(thrown.message) : formatValue(thrown)
+    return thrown instanceof Error ? withoutSecrets(String(thrown.message)) : formatValue(thrown)
   } catch {
     return 'an error that cannot be read'
   }
 }
 
-/** Renders any value for an error message: short, on one line, and never throwing. */
+/** User names and passwords of URLs, up to the last `@`, as a password may have one; and passwords as parameters. */
+const USERINFO = /\/\/[^\s'"]*@/g
+const PASSWORD = /\b(\w*passw(?:or)?d\s*=\s*)(?:'[^']*'|[^\s&]+)/gi
+
+/** Text of others without the secrets of the URLs in it. */
+const withoutSecrets = (text: string): string => text.replace(USERINFO, '//…@').replace(PASSWORD, '$1…')
+
+/** Renders any value for an error message: short, on one line, without passwords, and never throwing. */
 export function formatValue(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+  if (typeof value === 'string') {
+    // Before it is cut: an `@` that is cut off would not be found. Of a text of megabytes, only a start is read.
+    const text = withoutSecrets(value.slice(0, 4_000))
+    return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+  }
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'
   if (value === null || typeof value !== 'object') return String(value)

@@ -110,6 +110,13 @@ export interface StoreScope {
   readonly name: string
 }
 
+/**
+ * A scope that prints as the kind of its store and its name: the owner is hidden from logs, because a client has the password
+ * of its connection.
+ */
+export const printableScope = (kind: string, owner: object, name: string): StoreScope =>
+  Object.defineProperty({ kind, name }, 'owner', { value: owner }) as unknown as StoreScope
+
 /** The scope of a store. */
 export const scopeOf = (store: Store): StoreScope => store.scope ?? { owner: store, name: '' }
 

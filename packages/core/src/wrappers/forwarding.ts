@@ -1,5 +1,13 @@
 import type { Micros } from '../common/time.ts'
-import { type Deadline, type ListedState, type StateKey, type Store, scopeOf } from '../stores/store.ts'
+import {
+  type Deadline,
+  type ListedState,
+  printableScope,
+  type StateKey,
+  type Store,
+  type StoreScope,
+  scopeOf,
+} from '../stores/store.ts'
 
 // The methods that a wrapper has only if its store has them.
 
@@ -8,11 +16,15 @@ export const storeTraits = (
   store: Store,
   keyInStore: (key: StateKey) => StateKey = (key) => key,
 ): Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'> => ({
-  scope: scopeOf(store),
+  scope: printed(scopeOf(store)),
   ...(store.slotOf && { slotOf: (key) => (store as Required<Store>).slotOf(keyInStore(key)) }),
   ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(keyInStore(key)) }),
   ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
 })
+
+/** The scope of a store of others may show its client. */
+const printed = (scope: StoreScope & { readonly kind?: string }): StoreScope =>
+  printableScope(scope.kind ?? 'a store', scope.owner, scope.name)
 
 /** The `deleteAll` of a wrapper, which calls that of its store within `around`; absent if the store has none. */
 export const deletingAll = (
