@@ -147,6 +147,18 @@ describe('the circuit breaker', () => {
     expect(await outcome(well)).toBe('well')
   })
 
+  // Reproduces a bug: a row that is locked closed the circuit, so that more calls were sent to a server whose commits hang.
+  test('is not closed by a denial of one call either', async () => {
+    const { circuit, outcome, open, pass } = setUp()
+    await open()
+    pass(500)
+    const locked = new StoreError('55P03', undefined, { healthy: true })
+    for (let i = 0; i < 3; i++) expect(await outcome(() => Promise.reject(locked))).toBe('error')
+    expect(circuit.health.circuit).toBe('half-open')
+    expect(await outcome(well)).toBe('well')
+    expect(circuit.health.circuit).toBe('closed')
+  })
+
   // With one of three masters of a cluster frozen, a quarter of the requests to the other two were not counted.
   test('opens for the shard that fails, and not for the others', async () => {
     const { circuit, outcome, open } = setUp()

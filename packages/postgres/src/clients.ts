@@ -50,7 +50,8 @@ export function runOn(database: Database): Run {
     // Others may connect, too, but not as a pool does.
     if ('connect' in database && otherClient(database) === undefined) {
       surviveLostConnections(database)
-      return (query, until) => runOnPool(database, query, until)
+      const closings = boundedClosings()
+      return (query, until) => runOnPool(database, query, until, closings)
     }
   }
   throw errorOfClient(database)
@@ -85,7 +86,12 @@ async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise
  * Runs a query on a pooled connection, and releases the connection. `pool.query` closes a connection whenever a
  * statement fails, even if the next statement would succeed.
  */
-async function runOnPool(pool: PgPool, query: PgQuery | (() => PgQuery), until: Until): Promise<readonly unknown[]> {
+async function runOnPool(
+  pool: PgPool,
+  query: PgQuery | (() => PgQuery),
+  until: Until,
+  mayClose: () => boolean,
+): Promise<readonly unknown[]> {
   const connecting = pool.connect()
   const client = await within(until.sendByMs - EARLIER_MS, connecting).catch((error: unknown) => {
     // A connection that arrives late is released to the pool.
@@ -94,7 +100,8 @@ async function runOnPool(pool: PgPool, query: PgQuery | (() => PgQuery), until: 
       () => {},
     )
     const why = whyNoConnection(pool, error)
-    throw why === undefined ? error : new TimeoutError(why, undefined, 'pool')
+    if (why === undefined) throw notSent(error)
+    throw new TimeoutError(why, undefined, 'pool')
   })
   for (const method of ['query', 'release', 'on', 'off'] as const) {
     if (typeof client?.[method] === 'function') continue
@@ -130,7 +137,8 @@ async function runOnPool(pool: PgPool, query: PgQuery | (() => PgQuery), until: 
           return rows
         },
         (failed: unknown) => {
-          release(isUsableAfter(failed))
+          if (failed instanceof TimeoutError && !mayClose()) releaseOnAnswer(answer, release)
+          else release(isUsableAfter(failed))
           return undefined
         },
       )
@@ -138,6 +146,50 @@ async function runOnPool(pool: PgPool, query: PgQuery | (() => PgQuery), until: 
     }
     throw error
   }
+}
+
+/** How many connections without an answer are closed at once, and after how long one more may be. */
+const MAX_CLOSINGS = 4
+const CLOSING_EVERY_MS = 600_000
+
+/**
+ * Returns a function that reports whether one more connection may be closed because its statement is not answered. The server
+ * does not notice that: the session stays, such as while its commit waits for a standby. If each were replaced, sessions would
+ * use up the server's connections. One that is not closed stays in use, so that the pool opens no other for it.
+ */
+function boundedClosings(): () => boolean {
+  let closings = 0
+  let sinceMs = 0
+  return () => {
+    const nowMs = performance.now()
+    const elapsed = Math.floor((nowMs - sinceMs) / CLOSING_EVERY_MS)
+    if (elapsed > 0) {
+      closings = Math.max(closings - elapsed, 0)
+      sinceMs += elapsed * CLOSING_EVERY_MS
+    }
+    if (closings === MAX_CLOSINGS) return false
+    if (closings === 0) sinceMs = nowMs
+    closings++
+    return true
+  }
+}
+
+const unconnected = new WeakSet<object>()
+
+/** Marks the error of a statement that was not sent, for want of a connection. */
+function notSent(error: unknown): unknown {
+  if (typeof error === 'object' && error !== null) unconnected.add(error)
+  return error
+}
+
+/** Reports whether a statement failed because no connection could be opened. */
+export const hasNotConnected = (error: object): boolean => unconnected.has(error)
+
+function releaseOnAnswer(answer: Promise<unknown>, release: (isHealthy: boolean) => void): void {
+  answer.then(
+    () => release(true),
+    (error: unknown) => release(isUsableAfter(error)),
+  )
 }
 
 /** Waits for an answer until a deadline. The timeout error has a promise of the late answer. */

@@ -1,5 +1,6 @@
 import { StoreError } from '@spillway/core'
-import { formatValue } from '@spillway/core/internal'
+import { formatValue, markUnsent } from '@spillway/core/internal'
+import { hasNotConnected } from './clients.ts'
 import { TimeoutError, type Until } from './until.ts'
 
 /**
@@ -67,7 +68,8 @@ export function failure(error: unknown, timeoutMs: number): StoreError {
   }
   const { code = '', message = formatValue(error) } = error as { code?: string; message?: string }
   const cure = HINTS[code] ?? (isRetryable(error) ? `Other transactions held its locks for ${timeoutMs} ms.` : '')
-  return new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error, {
+  const failed = new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error, {
     healthy: code.startsWith('22') || code === '55P03' || isRetryable(error),
   })
+  return hasNotConnected(Object(error)) ? markUnsent(failed) : failed
 }

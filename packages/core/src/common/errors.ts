@@ -132,7 +132,15 @@ export function withLate<E>(error: E, partOf: (answer: unknown) => unknown): E |
 
 /** Reports whether a call has failed before it was sent, as is certain once `late` has settled. */
 export const isUnsent = (error: unknown): boolean =>
-  error instanceof StoreError && error.reason !== 'error' && error.late === undefined
+  error instanceof StoreError && error.late === undefined && (error.reason !== 'error' || unsent.has(error))
+
+const unsent = new WeakSet<StoreError>()
+
+/** Marks an error as one of a call that was not sent, such as for want of a connection. */
+export function markUnsent(error: StoreError): StoreError {
+  unsent.add(error)
+  return error
+}
 
 /** Renders what was thrown, for a message. Never throws, though the message of an error may. */
 export function formatThrown(thrown: unknown): string {

@@ -166,8 +166,8 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
         // An invalid call is a mistake of the program, not a failure of the store.
         if (error instanceof QuotaError) return
         log.failed(error, logger)
-        if (error.healthy) answered(current())
-        else failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
+        // It says nothing about other calls: one that waits for a lock fails also while no commit ends.
+        if (!error.healthy) failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
       })
     },
     sendRefund,
