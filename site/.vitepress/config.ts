@@ -4,7 +4,7 @@ import { defineConfig, type Plugin as VitePlugin } from 'vitepress'
 import { withTabs } from './frameworks.ts'
 import { frontmatter } from './frontmatter.ts'
 import { linkWithin } from './links.ts'
-import { placeOf, root } from './places.ts'
+import { placeOf, REPOSITORY, root } from './places.ts'
 import { boostDocument, wordsOf } from './search.ts'
 import { sidebar } from './sidebar.ts'
 
@@ -20,7 +20,6 @@ const pagesFindVue: VitePlugin = {
 }
 
 const { version } = JSON.parse(readFileSync(new URL('../../packages/core/package.json', import.meta.url), 'utf8'))
-const REPOSITORY = 'https://github.com/spillwayjs/spillway'
 const SITE = 'https://spillwayjs.github.io'
 const BASE = process.env['SITE_BASE'] ?? '/'
 const DESCRIPTION = 'Rate limiting for Node and the edge: exact, fast, and still limiting if its store fails.'
@@ -120,7 +119,7 @@ export default defineConfig({
     ],
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
     editLink: {
-      pattern: ({ filePath }) => `https://github.com/spillwayjs/spillway/edit/main/${filePath}`,
+      pattern: ({ filePath }) => `${REPOSITORY}/edit/main/${filePath}`,
       text: 'Edit this page',
     },
     sidebar: sidebar(),

@@ -1,4 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+
+/** Where the repository is. */
+export const REPOSITORY: string = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+).homepage
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
