@@ -1,5 +1,16 @@
-import type { ListedState, Micros, State, StateKey, Step, SyncStore, Take, Taken } from '@spillway/core'
-import { type Outcome, runKernel, takenOf } from '@spillway/core/internal'
+import {
+  type ListedState,
+  type Micros,
+  type Outcome,
+  runKernel,
+  type State,
+  type StateKey,
+  type Step,
+  type SyncStore,
+  type Take,
+  type Taken,
+  takenOf,
+} from '@spillway/core'
 
 /**
  * Returns the reference store: a map without eviction, and the kernels. Its results are correct by definition, and other
