@@ -1,59 +1,45 @@
-// Publishes every package whose version the registry does not have yet: `npm run release`, in CI. With `--dry-run` it
-// only says what it would do.
+// Publishes every package whose version the registry does not have yet: `npm run release`, in CI. With `--dry` it rehearses
+// that with a registry on this machine, and installs from there.
 
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureDependencies, pnpm, program } from './ensure.mjs'
 import { root } from './install.mjs'
 
-const dryRun = process.argv.includes('--dry-run')
 const { GITHUB_REPOSITORY } = process.env
 
-/** Notes that have not become versions yet: what is published would lack a changelog. */
+/** Notes that have not become a version yet: what is published would lack a changelog. */
 function pendingNotes() {
   return readdirSync(join(root, '.changeset')).filter((file) => file.endsWith('.md') && file !== 'README.md')
 }
 
-/** Says where a package comes from: the registry compares it with the statement of where it was built. */
-function nameRepository(/** @type {string} */ name) {
-  const file = join(root, 'packages', name, 'package.json')
-  const manifest = JSON.parse(readFileSync(file, 'utf8'))
-  const [home, directory] = [`https://github.com/${GITHUB_REPOSITORY}`, `packages/${name}`]
-  manifest.repository = { type: 'git', url: `git+${home}.git`, directory }
-  manifest.homepage = `${home}/tree/main/${directory}#readme`
-  manifest.bugs = `${home}/issues`
-  writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
+/** @param {string[]} args */
+function node(...args) {
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
+  if (status !== 0) throw new Error(`\`node ${args.join(' ')}\` failed.`)
 }
 
-/** What is published is what the sources say now. */
-function build() {
-  const { status } = spawnSync(process.execPath, [join(root, 'scripts/build.mjs')], { stdio: 'inherit' })
-  if (status !== 0) throw new Error('The packages do not build.')
+function publish() {
+  const notes = pendingNotes()
+  if (notes.length > 0) {
+    throw new Error(`${notes.join(', ')} in .changeset: run \`npm run version\` and commit what it writes first.`)
+  }
+  const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  if (GITHUB_REPOSITORY === undefined) {
+    throw new Error('Releases are made by the Release workflow, so that their provenance can be stated.')
+  }
+  // Their manifests and errors link to it.
+  if (homepage !== `https://github.com/${GITHUB_REPOSITORY}`) {
+    throw new Error(`The packages are of ${homepage}, not of ${GITHUB_REPOSITORY}: see test/links.test.ts.`)
+  }
+  pnpm('publish', '--recursive', '--access', 'public', '--no-git-checks', '--provenance')
 }
 
 program(() => {
   ensureDependencies()
-  const notes = pendingNotes()
-  if (notes.length > 0 && !dryRun) {
-    throw new Error(`${notes.join(', ')} in .changeset: run \`npx changeset version\` and commit what it writes first.`)
-  }
-  build()
-  const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  if (GITHUB_REPOSITORY && homepage !== `https://github.com/${GITHUB_REPOSITORY}`) {
-    throw new Error(
-      `Errors link to ${homepage}: name this repository in package.json and packages/core/src/common/errors.ts.`,
-    )
-  }
-  if (GITHUB_REPOSITORY) for (const name of readdirSync(join(root, 'packages'))) nameRepository(name)
-  else if (!dryRun)
-    throw new Error('Releases are made by the Release workflow, so that their provenance can be stated.')
-  pnpm(
-    'publish',
-    '--recursive',
-    '--access',
-    'public',
-    '--no-git-checks',
-    ...(dryRun ? ['--dry-run'] : ['--provenance']),
-  )
+  // What is published is what the sources say now.
+  node('scripts/build.mjs')
+  if (process.argv.includes('--dry')) node('--import', 'tsx', 'test/release/main.ts')
+  else publish()
 })

@@ -11,6 +11,7 @@ export interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
 }
 
 export const root: string = fileURLToPath(new URL('../..', import.meta.url))
@@ -22,6 +23,20 @@ export const readManifest = (folder: string): Manifest =>
 export const names: readonly string[] = readdirSync(join(root, 'packages')).filter(
   (name) => existsSync(join(root, 'packages', name, 'src')) && !readManifest(join(root, 'packages', name)).private,
 )
+
+/** All folders of the workspace, the private ones in a package or a test, too. */
+export function workspaceFolders(): readonly string[] {
+  const [, list = ''] =
+    /^packages:\n((?: +- .*\n)+)/m.exec(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')) ?? []
+  const globs = [...list.matchAll(/- (\S+)/g)].map(([, glob]) => glob as string)
+  return globs.flatMap((glob) => {
+    if (!glob.endsWith('/*')) return [glob]
+    const parent = glob.slice(0, -2)
+    return readdirSync(join(root, parent))
+      .map((name) => `${parent}/${name}`)
+      .filter((folder) => existsSync(join(root, folder, 'package.json')))
+  })
+}
 
 /** Packs every package as for publishing, and returns the path of each tarball. */
 export function packAll(folder: string): ReadonlyMap<string, string> {
