@@ -16,7 +16,8 @@ const RESOLUTIONS: Readonly<Record<string, readonly string[]>> = {
   bundler: ['--module', 'esnext', 'user.mts'],
 }
 
-const OPTIONS = '--noEmit --strict --exactOptionalPropertyTypes --target es2023 --types node --skipLibCheck false'
+const OPTIONS =
+  '--noEmit --strict --exactOptionalPropertyTypes --target es2022 --lib es2023 --types node --skipLibCheck false'
 
 // Declarations of others contradict each other now and then.
 const isOurs = (line: string): boolean => line.includes('error TS') && !/^node_modules\/(?!@spillway\/)/.test(line)

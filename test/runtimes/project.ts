@@ -9,6 +9,7 @@ import { packAll, root } from '../packages/pack.ts'
 
 /** The compilers that the declarations are held against, by the names that npm installs them under. */
 export const COMPILERS: Readonly<Record<string, string>> = {
+  'typescript-5.4': '5.4.5',
   'typescript-5': '5.9.3',
   'typescript-6': '6.0.3',
   'typescript-7': '7.0.2',
