@@ -60,6 +60,11 @@ const SECTIONS: readonly Section[] = [
     text: 'Bundlers drop what an app does not import. What is left matters where code is loaded often, as on the edge.',
   },
   {
+    part: 'start',
+    heading: 'At the start',
+    text: 'A program that starts often, such as a test or a function of a cloud, loads its packages each time. Ours are one file for each entry, and those that entries share.',
+  },
+  {
     part: 'logs',
     heading: 'Access logs',
     text: 'The command-line program reads a log, decides each request by the algorithms that run in production, and counts by client, path, method, status and time. It uses one core. Its speed depends on the clients most: the counts of many do not fit into the caches of a processor.',

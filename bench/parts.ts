@@ -24,5 +24,6 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   instructions: () => import('./instructions.ts'),
   profile: () => import('./profile.ts'),
   size: () => import('./size.ts'),
+  start: () => import('./start.ts'),
   logs: () => import('./logs.ts'),
 }

@@ -42,6 +42,22 @@ export async function bundleOf(
   return { text: file?.text ?? '', size: gzipSync(file?.contents ?? '').length, exports, modules }
 }
 
+/** The files that a module loads, and their bytes. */
+export async function loadedBy(app: string, specifier: string): Promise<readonly [files: number, bytes: number]> {
+  const { metafile } = await build({
+    stdin: { contents: `import '${specifier}'`, resolveDir: app },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    external: THEIRS,
+    ignoreAnnotations: true,
+    write: false,
+    metafile: true,
+  })
+  const inputs = Object.entries(metafile.inputs).filter(([path]) => path !== '<stdin>')
+  return [inputs.length, inputs.reduce((sum, [, { bytes }]) => sum + bytes, 0)]
+}
+
 /** The gzipped bytes of the same bundle by rolldown, which Vite builds with. */
 export async function sizeByRolldown(app: string, code: string): Promise<number> {
   const entry = join(app, 'virtual-entry.js')

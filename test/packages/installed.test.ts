@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { installed } from './app.ts'
+import { loadedBy } from './bundle.ts'
 
 // What `npm install` brings of ours. These budgets only fall.
 
@@ -55,4 +56,20 @@ test('an app with Express gets at most 120 files and 1.6 MB', () => {
   const sizes = ['express', 'core', 'memory'].flatMap(sizesIn)
   expect(sizes.length).toBeLessThanOrEqual(120)
   expect(sum(sizes)).toBeLessThanOrEqual(1_600_000)
+})
+
+/** The most files, and their bytes, that an `import` loads. `npm run bench -- start` measures how long that takes. */
+const loads: Readonly<Record<string, readonly [files: number, bytes: number]>> = {
+  express: [16, 365_000],
+  fastify: [16, 365_000],
+  hono: [16, 365_000],
+  koa: [16, 365_000],
+  memory: [12, 260_000],
+}
+
+test.each(Object.entries(loads))('@spillway/%s loads few files', async (name, [files, bytes]) => {
+  const found = await loadedBy(app, `@spillway/${name}`)
+  process.stdout.write(`${name}: loads ${found.join(', ')}\n`)
+  expect(found[0], 'files').toBeLessThanOrEqual(files)
+  expect(found[1], 'bytes').toBeLessThanOrEqual(bytes)
 })
