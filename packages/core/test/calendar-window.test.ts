@@ -2,6 +2,7 @@ import { fakeClock, faultyStore, modelStore, START } from '@spillway/conformance
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { headerItem } from '../src/http/headers/header-item.ts'
 import {
+  type Calendar,
   type CalendarWindowOptions,
   calendarWindow,
   divideQuota,
@@ -42,14 +43,39 @@ describe('options', () => {
     ],
     [
       'a first day of a month',
-      () => calendarWindow({ limit: 1, unit: 'month', firstDay: 1 }),
-      "firstDay is for unit 'week' only",
+      () => perMonth(1, { firstDay: 32 }),
+      'perMonth firstDay must be 1 to 31, a day of the month; got 32.',
     ],
+    ['a first day of a day', () => calendarWindow({ limit: 1, unit: 'day', firstDay: 1 }), 'is for months and weeks'],
     ['a misspelt option', () => perMonth(1, { timezone: 'UTC' } as never), 'Did you mean "timeZone"?'],
     ['a burst', () => perMonth(1, { burst: 2 } as never), 'perMonth has no option "burst"'],
   ])('%s is rejected', (_, make, message) => {
     expect(make).toThrow(QuotaError)
     expect(make).toThrow(message)
+  })
+
+  test('a month may begin on any day, and begins on its last one if it is shorter', () => {
+    const startsOf = (firstDay: number, timeZone: string, now: Micros) =>
+      perMonth(1, { firstDay, timeZone })
+        .calendar?.startsAround(now)
+        .map((start) => new Date(start / 1000).toISOString().slice(0, 16))
+    expect(startsOf(31, 'UTC', at('2026-03-01T00:00'))).toEqual(
+      ['2026-01-31', '2026-02-28', '2026-03-31', '2026-04-30'].map((day) => `${day}T00:00`),
+    )
+    expect(startsOf(31, 'UTC', at('2026-02-27T23:59'))?.[1]).toBe('2026-01-31T00:00')
+    expect(startsOf(29, 'UTC', at('2028-02-29T00:00'))?.[1]).toBe('2028-02-29T00:00')
+    expect(startsOf(15, 'UTC', at('2026-01-14T23:59'))?.slice(1, 3)).toEqual(['2025-12-15T00:00', '2026-01-15T00:00'])
+    expect(startsOf(30, 'Europe/Berlin', at('2026-03-31T00:00'))?.[1]).toBe('2026-03-29T22:00')
+    for (let day = 1; day <= 31; day++) {
+      const calendar = perMonth(1, { firstDay: day, timeZone: 'America/New_York' }).calendar as Calendar
+      for (let hour = 0; hour < 120; hour++) {
+        const now = at('2027-06-01T05:00') + hour * 73 * HOUR
+        const [before, start, end, next] = calendar.startsAround(now) as unknown as [Micros, Micros, Micros, Micros]
+        expect([before < start, start <= now, now < end, end < next]).toEqual([true, true, true, true])
+        expect(end - start).toBeLessThanOrEqual(31 * DAY + HOUR)
+        expect(end - start).toBeGreaterThanOrEqual(28 * DAY - HOUR)
+      }
+    }
   })
 
   test('without a time zone, periods are those of UTC, wherever the process runs', () => {

@@ -63,7 +63,7 @@ function quotaText(quota: Quota, what: string): string {
 }
 
 function periodText({ unit, timeZone, firstDay }: ZonedPeriods): string {
-  const day = unit === 'week' && firstDay !== 1 ? ` from ${WEEKDAYS[firstDay]}` : ''
+  const day = firstDay === 1 ? '' : ` from ${unit === 'week' ? WEEKDAYS[firstDay] : `day ${firstDay}`}`
   return `${unit} of the calendar in ${timeZone}${day}`
 }
 

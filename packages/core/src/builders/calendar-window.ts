@@ -17,11 +17,11 @@ const DAY_MS = 86_400_000
 const DAYS: Readonly<Record<CalendarUnit, number>> = { day: 1, week: 7, month: 31 }
 
 /**
- * Returns a quota of `limit` units in each month of the calendar: a {@link calendarWindow} from the first of a month to the
- * next. Throws a `QuotaError` if an option is invalid.
+ * Returns a quota of `limit` units in each month of the calendar: a {@link calendarWindow} from the first of a month, or
+ * another `firstDay`, to the next. Throws a `QuotaError` if an option is invalid.
  */
 export function perMonth(limit: number, options: PeriodOptions = {}): SlidingWindowQuota {
-  checkOptions('perMonth', options, ['timeZone'])
+  checkOptions('perMonth', options, ['timeZone', 'firstDay'])
   return build('perMonth', { ...options, limit, unit: 'month' })
 }
 
@@ -47,9 +47,10 @@ function build(what: string, { limit, unit, timeZone = 'UTC', firstDay }: Calend
 
 function checkFirstDay(what: string, unit: CalendarUnit, firstDay: unknown): void {
   if (firstDay === undefined) return
-  if (unit !== 'week') throw invalid(what, `firstDay is for unit 'week' only; got unit ${formatValue(unit)}.`)
-  if (Number.isInteger(firstDay) && (firstDay as number) >= 1 && (firstDay as number) <= 7) return
-  throw invalid(what, `firstDay must be 1, Monday, to 7, Sunday; got ${formatValue(firstDay)}.`)
+  if (unit === 'day') throw invalid(what, `firstDay is for months and weeks; got unit ${formatValue(unit)}.`)
+  const [most, range] = unit === 'week' ? [7, '1, Monday, to 7, Sunday'] : [31, '1 to 31, a day of the month']
+  if (Number.isInteger(firstDay) && (firstDay as number) >= 1 && (firstDay as number) <= most) return
+  throw invalid(what, `firstDay must be ${range}; got ${formatValue(firstDay)}.`)
 }
 
 const invalid = (what: string, problem: string): QuotaError =>
@@ -100,8 +101,9 @@ class ZonedCalendar extends Periods implements ZonedPeriods {
   #startsAt(now: Micros): Starts {
     const local = new Date(this.#zone.localAt(Math.floor(now / 1000)))
     const starts: Micros[] = []
-    // One more on each side: clocks may be put back over midnight, and a zone may leave out a day.
-    for (let i = -2; i <= 4; i++) {
+    // More on each side: clocks may be put back over midnight, a zone may leave out a day, and of the local month the first
+    // day may be yet to come.
+    for (let i = -3; i <= 4; i++) {
       const start = Math.max(this.#zone.startOfDay(this.#midnight(local, i)) * 1000, 0)
       if (start !== starts.at(-1)) starts.push(start)
     }
@@ -112,7 +114,10 @@ class ZonedCalendar extends Periods implements ZonedPeriods {
   /** The local midnight at which the period `i` periods after that of a local time begins. */
   #midnight(local: Date, i: number): number {
     const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()]
-    if (this.unit === 'month') return Date.UTC(year, month + i, 1)
+    if (this.unit === 'month') {
+      const lastDay = new Date(Date.UTC(year, month + i + 1, 0)).getUTCDate()
+      return Date.UTC(year, month + i, Math.min(this.firstDay, lastDay))
+    }
     if (this.unit === 'day') return Date.UTC(year, month, day + i)
     return Date.UTC(year, month, day - ((local.getUTCDay() + 7 - this.firstDay) % 7) + 7 * i)
   }

@@ -61,6 +61,12 @@ export interface FixedWindowOptions {
 /** Options of `perMonth`. */
 export interface PeriodOptions {
   /**
+   * The first day of a period. Of a month, from 1 to 31, or its last day if it is shorter, as of a subscription that began
+   * on the 31st; of a week, from 1, Monday, to 7, Sunday. Invalid for days.
+   * @default `1`
+   */
+  readonly firstDay?: number | undefined
+  /**
    * The time zone whose midnight ends a period: a name of the IANA database, such as `'Europe/Berlin'`.
    * @default `'UTC'`
    */
@@ -74,13 +80,8 @@ export type CalendarUnit = 'month' | 'week' | 'day'
 export interface CalendarWindowOptions extends PeriodOptions {
   /** Units in each period: a whole number. */
   readonly limit: number
-  /** `'month'`, from its first day; `'week'`, from its `firstDay`; or `'day'`, from midnight. */
+  /** `'month'` or `'week'`, from its `firstDay`; or `'day'`, from midnight. */
   readonly unit: CalendarUnit
-  /**
-   * The first day of a week, from 1, Monday, to 7, Sunday. For weeks only.
-   * @default `1`
-   */
-  readonly firstDay?: number
 }
 
 /** Options of `slidingWindow` and `slidingLog`: `limit` units in any `window`. */

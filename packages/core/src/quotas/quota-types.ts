@@ -34,7 +34,7 @@ export interface ZonedPeriods extends Calendar {
   readonly unit: CalendarUnit
   /** A name of the IANA database. */
   readonly timeZone: string
-  /** The first day of a week, from 1, Monday, to 7, Sunday. */
+  /** The first day of a month, 1 to 31, or of a week, from 1, Monday, to 7, Sunday. */
   readonly firstDay: number
 }
 

@@ -78,7 +78,12 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
       limit: whole(1),
       unit: { description: '"month", "week" or "day"', enum: ['month', 'week', 'day'] },
       time_zone: { description: 'the name of a time zone such as "Europe/Berlin"', type: 'string', pattern: '.' },
-      first_day: { description: 'a number from 1, Monday, to 7, Sunday', type: 'integer', minimum: 1, maximum: 7 },
+      first_day: {
+        description: 'a day of a month, 1 to 31, or of a week, 1, Monday, to 7',
+        type: 'integer',
+        minimum: 1,
+        maximum: 31,
+      },
     },
     ['limit', 'unit'],
   ),
