@@ -58,6 +58,25 @@ export function testByKey(test: TestFunction, mountIn: Mount): void {
     assert.equal(await status(), 429)
   })
 
+  // Reproduces a gap: tests and admin pages built a second limiter of the same quota for these.
+  test('refunds, inspects, lists and resets all keys', async () => {
+    const { limit, status } = await mount({ quota: perMinute(2), blocks: true })
+    assert.deepEqual([await status(), await status(), await status()], [200, 200, 429])
+    assert.equal((await limit.refund('2001:db8:1:2::1')).remaining, 1)
+    assert.equal(await status(), 200)
+    const [inspection, ...others] = await limit.inspect('2001:db8:1:2::1')
+    assert.deepEqual([inspection?.policy, inspection?.decision.remaining, others], ['default', 0, []])
+    const { keys } = await limit.list()
+    assert.deepEqual(
+      keys.map(({ key, decision }) => [key, decision.remaining]),
+      [['2001:db8:1:0:0:0:0:0/56', 0]],
+    )
+    await limit.block('203.0.113.9', '1h')
+    assert.equal((await limit.list({ blocked: true })).keys.length, 1)
+    assert.equal(await limit.resetAll(), 2)
+    assert.deepEqual([await status(), (await limit.list({ blocked: true })).keys], [200, []])
+  })
+
   for (const [key, text, request] of selectors) {
     test(`resets a client of ${[key].flat().join(' and ')}, and no other`, async () => {
       const { limit, status } = await mount({ quota: perMinute(1), key })

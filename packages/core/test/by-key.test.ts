@@ -56,6 +56,26 @@ describe('a call by key', () => {
     }
   })
 
+  test('list, inspect and refund are for the policy named, with the quota of the key', async () => {
+    const quota = perMinute(5)
+    const policies = [
+      { name: 'a', quota: perMinute(3), blocks: true },
+      { name: 'plan', quota: () => quota, key: 'header:x-plan' },
+      { name: 'trial', quota: perMinute(1), mode: 'shadow' },
+    ]
+    const { charge, refund, inspect, list, resetAll } = setUp({ policies })
+    await expect(list()).rejects.toThrow('has several policies. Name one of "a", "plan"')
+    await expect(list({ policy: 'plan' })).rejects.toThrow('Write list({ quota: perMinute(100) })')
+    await expect(inspect('k', { policy: 'plan' })).rejects.toThrow('Write inspect(key, { quota: perMinute(100) })')
+    await expect(list({ policy: 'a', limt: 5 } as never)).rejects.toThrow('Did you mean "limit"?')
+    await expect(resetAll('b')).rejects.toThrow('resetAll names the policy "b"')
+    for (const policy of ['a', 'plan', 'trial']) await charge('::1', 2, { policy, ...(policy === 'plan' && { quota }) })
+    expect((await refund('::1', 1, { policy: 'plan', quota })).remaining).toBe(4)
+    expect((await list({ policy: 'plan', quota })).keys).toMatchObject([{ key: '::1', decision: { remaining: 4 } }])
+    expect(await inspect('::1', { policy: 'a' })).toMatchObject([{ policy: 'a', decision: { remaining: 1 } }])
+    expect([await resetAll('a'), await resetAll()]).toEqual([1, 2])
+  })
+
   test('takes a shadow policy and a tier by its name only', async () => {
     const shadow = setUp({ quota: perMinute(5), mode: 'shadow' })
     await expect(shadow.peek('a')).rejects.toThrow('has shadow policies only. Name one of "default (shadow)"')

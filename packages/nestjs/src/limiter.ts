@@ -38,6 +38,14 @@ export class RateLimiter implements ByKey {
   readonly charge: ByKey['charge']
   /** Resets a key, which becomes new. Resolves with whether any policy had a state of it. */
   readonly reset: ByKey['reset']
+  /** Refunds `units` (default: 1), until the quota is full. */
+  readonly refund: ByKey['refund']
+  /** Reports what the store keeps about a key, for each policy. */
+  readonly inspect: ByKey['inspect']
+  /** Lists the keys that have used the most of a policy. */
+  readonly list: ByKey['list']
+  /** Resets all keys, of one policy if it is named. */
+  readonly resetAll: ByKey['resetAll']
   /** Denies calls of this key for a time. The policy must have `blocks: true` or a `penalty`. */
   readonly block: ByKey['block']
   /** Ends the block of a key, as if it had never started. */
@@ -60,6 +68,10 @@ export class RateLimiter implements ByKey {
     this.peek = async (key, options) => this.#byKey('peek', options).peek(key, options)
     this.charge = async (key, units, options) => this.#byKey('charge', options).charge(key, units, options)
     this.reset = async (key, options) => this.#byKey('reset', options).reset(key, options)
+    this.refund = async (key, units, options) => this.#byKey('refund', options).refund(key, units, options)
+    this.inspect = async (key, options) => this.#byKey('inspect', options).inspect(key, options)
+    this.list = async (options) => this.#byKey('list', options).list(options)
+    this.resetAll = async (policy) => this.#byKey('resetAll', policy === undefined ? {} : { policy }).resetAll(policy)
     this.block = async (key, duration, options) => this.#byKey('block', options).block(key, duration, options)
     this.unblock = async (key, options) => this.#byKey('unblock', options).unblock(key, options)
   }

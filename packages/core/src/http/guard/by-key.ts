@@ -6,8 +6,10 @@ import { checkOptions } from '../../common/options.ts'
 import type { Duration } from '../../common/time.ts'
 import type { Decision } from '../../decisions/decision.ts'
 import { blockKey, canBlock, cannotBlock, unblockKey } from '../../limiter/block.ts'
-import { resetKey } from '../../limiter/reset.ts'
-import type { PolicyCheck } from '../../policies/policy.ts'
+import { type Inspection, inspectKey } from '../../limiter/inspect.ts'
+import { type KeyList, type ListOptions, listKeys } from '../../limiter/list.ts'
+import { resetAll, resetKey } from '../../limiter/reset.ts'
+import type { Policy, PolicyCheck } from '../../policies/policy.ts'
 import { shadowName } from '../../policies/state-names.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
 import { areTiers } from '../../quotas/tiers.ts'
@@ -39,6 +41,14 @@ export interface ByKey<Name extends string = string> {
   peek(key: KeyText, options?: ByKeyOptions<Name>): Promise<Decision<Name | `${Name} (blocked)`>>
   /** Consumes `units` (default: 1), even if they are not available: later requests wait for the debt. */
   charge(key: KeyText, units?: number, options?: ByKeyOptions<Name>): Promise<Decision<Name>>
+  /** Refunds `units` (default: 1), until the quota is full. */
+  refund(key: KeyText, units?: number, options?: ByKeyOptions<Name>): Promise<Decision<Name>>
+  /** Reports what the store keeps about a key, for each policy. */
+  inspect(key: KeyText, options?: ByKeyOptions<Name>): Promise<readonly Inspection[]>
+  /** Lists the keys that have used the most of a policy. The policy must be named if there are several. */
+  list(options?: ListOptions & ByKeyOptions<Name>): Promise<KeyList>
+  /** Resets all keys, of one policy if it is named, and resolves with the number of states deleted. */
+  resetAll(policy?: Name): Promise<number>
   /** Resets a key, which becomes new. Resolves with whether any policy had a state of it. */
   reset(key: KeyText, options?: Pick<ByKeyOptions<Name>, 'policy'>): Promise<boolean>
   /**
@@ -85,7 +95,36 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
     if (states.length > 0) return states
     throw cannotBlock(call)
   }
+  const inPolicy = (call: string, each: CompiledPolicy<R, S>, quota: Quota | undefined): readonly Policy[] => [
+    each.withQuota(quotaOf(call, each, quota)),
+    ...(each.blockList ? [each.blockList] : []),
+  ]
   return {
+    refund: (key, units = 1, options) => decide('refund', key, units, options),
+    inspect: async (key, options = {}) => {
+      checkByKey('inspect', options)
+      const selected = selectedOf('inspect', policiesNow(), options.policy)
+      const found = selected.map((each) => inspectKey(inPolicy('inspect', each, options.quota), each.keyText(key)))
+      return (await Promise.all(found)).flat()
+    },
+    list: async ({ policy, quota, ...options } = {}) => {
+      const all = policiesNow()
+      const enforced = all.filter(({ mode }) => mode === 'enforce')
+      if (policy === undefined && enforced.length > 1) throw unnamed('list', all, 'has several policies')
+      const [selected] = selectedOf('list', all, policy) as [CompiledPolicy<R, S>]
+      if (quota !== undefined) checkQuota('quota', quota)
+      return listKeys(inPolicy('list', selected, quota), options)
+    },
+    resetAll: async (policy) => {
+      const all = policiesNow()
+      const selected = policy === undefined ? all : selectedOf('resetAll', all, policy)
+      const counts = await Promise.all(
+        selected.map(({ name, blockList, storeConfig: { store } }) =>
+          resetAll(blockList ? [name, blockList.name] : [name], store, undefined),
+        ),
+      )
+      return counts.reduce((sum, count) => sum + count, 0)
+    },
     block: async (key, duration, options) => blockKey(blockable('block', key, options), duration),
     unblock: async (key, options) => unblockKey(blockable('unblock', key, options)),
     peek: (key, options) => decide('peek', key, 1, options),
@@ -128,13 +167,15 @@ function selectedOf<R, S>(call: string, all: Policies<R, S>, named: string | und
   throw unnamed(call, all, 'has policies with different keys')
 }
 
-function quotaOf<R, S>(verb: Verb, { name, registration }: CompiledPolicy<R, S>, given: Quota | undefined): Quota {
+function quotaOf<R, S>(verb: string, { name, registration }: CompiledPolicy<R, S>, given: Quota | undefined): Quota {
   const quota = given ?? registration.quota
   if (quota !== undefined) return quota as Quota
   throw invalid(
-    `a function chooses the quota of policy ${formatValue(name)} by request. Write ${verb}(key, ${verb === 'charge' ? 'units, ' : ''}{ quota: perMinute(100) }) with the quota of this key.`,
+    `a function chooses the quota of policy ${formatValue(name)} by request. Write ${verb}(${ARGUMENTS[verb] ?? 'key, '}{ quota: perMinute(100) }) with the quota of this key.`,
   )
 }
+
+const ARGUMENTS: Readonly<Record<string, string>> = { charge: 'key, units, ', refund: 'key, units, ', list: '' }
 
 const namesOf = <R, S>(all: Policies<R, S>): string => all.map(({ name }) => formatValue(name)).join(', ')
 
