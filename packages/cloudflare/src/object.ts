@@ -91,7 +91,7 @@ export class RateLimits extends DurableObject {
     return this.#states
   }
 
-  /** Writes all of a call or nothing: the caller is told of a failed write, and then nothing may be charged. */
+  /** Writes all of a call or nothing: a call that is reported as failed must have charged nothing. */
   #atomically<T>(work: () => T): T {
     this.#earliest = Infinity
     try {

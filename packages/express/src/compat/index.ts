@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
 import { failRequest, release, responseTo } from '@spillway/core/http'
-import { andThen, calledByHand, type MaybePromise, maybePromise } from '@spillway/core/internal'
+import { andThen, calledByHand, formatValue, type MaybePromise, maybePromise } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Checks } from './checks.ts'
@@ -92,7 +92,7 @@ function limiter(
   options: UsedOptions,
   checks: Checks,
 ): (request: Request, response: Response, next: NextFunction) => unknown {
-  const incremented = (key: string): MaybePromise<Counted> => maybePromise(store.increment(key))
+  const incremented = (key: string): MaybePromise<Counted> => andThen(maybePromise(store.increment(key)), checkCounted)
   const count = options.passOnStoreError ? orError(incremented) : incremented
   const setHeaders = headerSetter(options, checks)
   return (request, response, next) => {
@@ -126,6 +126,12 @@ function limiter(
       )
     })
   }
+}
+
+/** A store that answers nothing has failed, as one that throws: in express-rate-limit, reading its count throws. */
+function checkCounted(counted: Counted): Counted {
+  if (typeof counted === 'object' && counted !== null) return counted
+  throw new TypeError(`increment of the store must return { totalHits, resetTime }; got ${formatValue(counted)}.`)
 }
 
 /** Counts a request, or returns the error: `passOnStoreError` allows requests while the store fails. */

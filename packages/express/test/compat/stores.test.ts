@@ -155,6 +155,22 @@ test.each([true, false])('while a store fails, passOnStoreError: %s applies', as
   expect(heard.sort()).toEqual(passOnStoreError ? ['down', 'down', 'down', 'down'] : ['down', 'down'])
 })
 
+// Reproduces: the answer was read after the place that recognises failures, so that the request failed with 500.
+test.each([undefined, null, 1, 'one'])(
+  'a store that answers %j has failed, and passOnStoreError applies',
+  async (value) => {
+    const increment = () => Promise.resolve(value as never)
+    const store = { increment, decrement: () => {}, resetKey: () => {} }
+    const heard: unknown[] = []
+    const logger = { error: (error: unknown) => void heard.push((error as Error).message), warn: () => {} }
+    const options = { store, logger, validate: false }
+    expect(await answer(appOf(ours({ ...options, passOnStoreError: true })), {})).toMatchObject({ status: 200 })
+    expect(heard).toEqual([expect.stringContaining('increment of the store must return { totalHits, resetTime }')])
+    // The app's own handler of errors.
+    expect(await answer(appOf(ours(options)), {})).toMatchObject({ status: 503 })
+  },
+)
+
 test('a store over ours needs the length of a window', async () => {
   await expect(toExpressRateLimitStore(memoryStore()).increment('a')).rejects.toThrow('needs windowMs')
   expect(await toExpressRateLimitStore(memoryStore(), { windowMs }).increment('a')).toMatchObject({ totalHits: 1 })
