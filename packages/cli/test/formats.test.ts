@@ -185,6 +185,6 @@ describe('a URL as the target of a request', () => {
     const reader = lineReader(format, fields)
     const parsed = reader.read(line, 1) as Entry
     expect(entryReader.path(parsed)).toBe(path)
-    if (line.includes('?x=1')) expect(entryReader.query(parsed, 'x')).toEqual(['1'])
+    if (line.includes('?x=1')) expect(entryReader.query(parsed)).toBe('x=1')
   })
 })

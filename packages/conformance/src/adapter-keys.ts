@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Decision, perMinute } from '@spillway/core'
+import { perMinute } from '@spillway/core'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
 import type { NeutralOptions, NeutralRequest, Send } from './mount.ts'
@@ -39,10 +39,39 @@ const cases: readonly Case[] = [
     query('?user=ann'),
   ],
   [
-    'by the first of repeated cookies, quoted and encoded or not',
+    'by a cookie, quoted, encoded, repeated or not',
     'cookie:sid',
-    ['sid=ann', 'sid=ann; sid=bob', 'x=1;sid = ann', 'sid="ann"', 'sid=%61nn', 'sid="a%6en"'].map(cookie),
-    cookie('sid=bob; sid=ann'),
+    ['sid=ann', 'sid=ann; sid=ann', 'x=1;sid = ann', 'sid="ann"', 'sid=%61nn', 'sid="a%6en"; sid=a%6en'].map(cookie),
+    cookie('sid=bob'),
+  ],
+  // Reproduces a bug: the first value counted, but Next.js, Deno and Hono 4.12 read the last. With it, a client chose its key: 20 of
+  // 20 requests passed a limit of 2.
+  [
+    'without a key if the values of a repeated cookie differ, or if some parsers decode its name',
+    'cookie:sid',
+    [
+      'sid=ann; sid=bob',
+      'sid=bob; sid=ann',
+      'sid=; sid=ann',
+      'sid=ann; sid=ann; sid=bob',
+      's%69d=ann',
+      'sid=bob; s%69d=bob',
+    ].map(cookie),
+    cookie('sid=ann'),
+  ],
+  // Reproduces a bug: for `?user[a]=1`, a parser such as qs has an object in place of text.
+  [
+    'without a key if a parameter is a list or an object of parameters',
+    'query:user',
+    [
+      '?user[a]=1',
+      '?user[]=ann',
+      '?user[][a]=1',
+      '?user=ann&user[a]=1',
+      '?user[a]=1&user=ann&user=ann',
+      '?user%5B%5D=bob&user=ann',
+    ].map(query),
+    query('?user=ann'),
   ],
   // Reproduces a bug: a cookie without `=` lost its last letter, and the rest was its name.
   [
@@ -94,16 +123,6 @@ export function testKeySpellings(test: TestFunction, mount: (options: NeutralOpt
         assert.equal(await from(other), 200, `${header} ${other}`)
       }
     }
-  })
-
-  test('costs the most of the values of a repeated parameter', async () => {
-    const costs: number[] = []
-    for (const path of ['/?n=9', '/?n=1&n=9', '/?n=9&n=1', '/?n=4&n=x', '/?n=x&n=', '/?%6E=9&n=1', '/?n=5&n=99']) {
-      const options = { quota: perMinute(100), cost: 'query:n', defaultCost: 2, maxCost: 20 } as const
-      const send = await mount({ ...options, store: modelStore(fakeClock()) })
-      costs.push((JSON.parse((await send({ path })).body) as { rateLimit: Decision }).rateLimit.cost)
-    }
-    assert.deepEqual(costs, [9, 9, 9, 4, 2, 9, 20])
   })
 
   test('ignores a repeated cookie that parsers read in different ways, with any value', async () => {

@@ -6,6 +6,7 @@ import {
   type RequestReader,
   type RuntimeContext,
   srvxContext,
+  targetOf,
   whenAbandoned,
 } from '@spillway/core/http'
 import type { PreContext } from 'elysia'
@@ -24,20 +25,24 @@ export const runtimeOf = ({ request, server }: RequestContext): RuntimeContext |
 
 const peer = (context: RequestContext): string | undefined => connectionAddress(context.request, runtimeOf(context))
 
-/** The path as the router reads it: it is looked for behind the shortest usual host name. */
+/**
+ * The path as the router reads it: it is looked for behind the shortest usual host name. Elysia takes a fragment for a part of the
+ * path or of the query; a handler that parses the URL does not.
+ */
 function pathOf({ request: { url } }: RequestContext): string | readonly string[] {
-  const [, path = '/'] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
-  const [routed = '/'] = url.slice(Math.max(0, url.indexOf('/', SHORTEST))).split('?', 1)
-  return routed === path ? path : [routed, path]
+  const { path, fragment } = targetOf(url)
+  const start = url.indexOf('/', SHORTEST)
+  if (fragment === '' && url.startsWith(path, start)) return path
+  const [routed = '/'] = url.slice(Math.max(0, start)).split('?', 1)
+  const [, whole = '/'] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
+  return routed === whole ? routed : [routed, whole]
 }
 
 const SHORTEST = 'http://a.bc'.length
 
-/** The values of a query parameter. Elysia takes a fragment for a part of the query; a handler that parses the URL does not. */
-function valuesIn(url: string, name: string): readonly string[] {
-  const start = url.indexOf('?')
-  const values = start < 0 ? [] : new URLSearchParams(url.slice(start)).getAll(name)
-  return url.includes('#') ? [...values, ...new URL(url).searchParams.getAll(name)] : values
+function queriesOf({ request: { url } }: RequestContext): readonly string[] {
+  const { query, fragment } = targetOf(url)
+  return fragment === '' ? [query] : [query, url.slice(url.indexOf('?') + 1 || url.length)]
 }
 
 export const reader: RequestReader<RequestContext> = {
@@ -47,7 +52,7 @@ export const reader: RequestReader<RequestContext> = {
   path: pathOf,
   pathInMount: ({ prefix = '', request }: PrefixedContext) => pathBelow(prefix, new URL(request.url).pathname),
   header: ({ request }, name) => fetchHeader(request, name),
-  query: ({ request }, name) => valuesIn(request.url, name),
+  query: queriesOf,
   hidesBody: (context) => hasHiddenBody(context.request, runtimeOf(context)),
   responseHeader: ({ headers }: Response, name) => headers.get(name),
   identity: ({ request }) => request,

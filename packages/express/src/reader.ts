@@ -1,4 +1,4 @@
-import { nodeReader, queryValues, type RequestReader } from '@spillway/core/http'
+import { expressQuery, NODE_PARAMETERS, nodeReader, type RequestReader } from '@spillway/core/http'
 import type { Request } from 'express'
 
 /** Outside Express, the middleware gets Node's own requests, which have no app. */
@@ -11,6 +11,7 @@ export const reader: RequestReader<Request> = {
   // As the router reads it: the target may also be a whole URL, or end in a fragment.
   path: (req) => (isOfExpress(req) ? req.baseUrl + req.path : nodeReader.path(req)),
   hasEmptyParameters: (req) => !isOfExpress(req),
-  query: (req, name) => (isOfExpress(req) ? queryValues(req.query[name]) : nodeReader.query(req, name)),
+  query: (req) => (isOfExpress(req) ? expressQuery(req) : nodeReader.query(req)),
+  mostParameters: NODE_PARAMETERS,
   peerHint: '; @spillway/express/compat takes the options of express-rate-limit',
 }

@@ -4,7 +4,7 @@ import {
   hidesBody,
   nodeHeader,
   pathBelow,
-  queryValues,
+  type Query,
   type RequestReader,
   whenDisconnected,
 } from '@spillway/core/http'
@@ -17,9 +17,10 @@ export const reader: RequestReader<FastifyRequest> = {
   method: ({ method }) => method,
   path: fastifyPath,
   hasEmptyParameters: () => true,
-  pathInMount: (request) => pathBelow(request.server.prefix, fastifyPath(request)),
+  pathInMount: (request) =>
+    request.server.prefix === '' ? undefined : pathBelow(request.server.prefix, fastifyPath(request)),
   header: ({ headers }, name) => nodeHeader(headers, name),
-  query: ({ query }, name) => queryValues((query as Record<string, unknown>)[name]),
+  query: ({ query }) => query as Query,
   hidesBody: ({ raw }) => hidesBody(raw),
   responseHeader: (reply: FastifyReply, name) => reply.getHeader(name),
   identity: ({ raw }) => raw,

@@ -47,7 +47,7 @@ export const reader: RequestReader<H3Event> = {
   path: pathOf,
   wholePath: wholePathOf,
   header: ({ req }, name) => fetchHeader(req, name),
-  query: ({ url }, name) => url.searchParams.getAll(name),
+  query: ({ url }) => url.search.slice(1),
   hidesBody: (event) => {
     const incoming = contextOf(event)?.incoming
     return incoming ? hidesBody(incoming) : event.req.body !== null

@@ -2,15 +2,17 @@ import type { ExecutionContext } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
 import type { Logger } from '@spillway/core'
 import {
+  type ExpressLike,
+  expressQuery,
   type FastifyLike,
   fastifyPath,
   fastifyTrustsEveryProxy,
   firstReading,
   hidesBody,
+  NODE_PARAMETERS,
   nodeHeader,
   type Outgoing,
   pathBelow,
-  queryValues,
   type RequestReader,
   type TrustProxy,
   whenClosed,
@@ -20,7 +22,7 @@ import { warnOnce } from '@spillway/core/internal'
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The part of a request that is read: of Express, of Fastify, or of the handshake of a WebSocket. */
-interface Incoming extends FastifyLike {
+interface Incoming extends ExpressLike, FastifyLike {
   readonly raw?: object
   readonly ip?: string
   readonly method?: string
@@ -29,7 +31,7 @@ interface Incoming extends FastifyLike {
   readonly headers?: Headers | undefined
   readonly query?: Readonly<Record<string, unknown>> | undefined
   readonly socket?: { readonly remoteAddress?: string }
-  readonly app?: { get?(setting: 'trust proxy fn'): ((address: string, hops: number) => boolean) | undefined }
+  readonly app?: { get?(setting: string): unknown }
 }
 
 /** The part of Node's response that is used. */
@@ -143,7 +145,8 @@ function pathInMount(context: ExecutionContext): string | undefined {
 function trustsEveryProxy(context: ExecutionContext): boolean {
   const request = requestOf(context)
   // An address reserved for documentation, more hops away than any proxy.
-  return request.app?.get?.('trust proxy fn')?.('192.0.2.1', 64) ?? fastifyTrustsEveryProxy(request)
+  const trusts = request.app?.get?.('trust proxy fn') as ((address: string, hops: number) => boolean) | undefined
+  return trusts?.('192.0.2.1', 64) ?? fastifyTrustsEveryProxy(request)
 }
 
 export const reader: RequestReader<ExecutionContext> = {
@@ -156,7 +159,8 @@ export const reader: RequestReader<ExecutionContext> = {
   hasEmptyParameters: (context) => requestOf(context).baseUrl === undefined,
   pathInMount,
   header,
-  query: (context, name) => queryValues(requestOf(context).query?.[name]),
+  query: (context) => expressQuery(requestOf(context)),
+  mostParameters: NODE_PARAMETERS,
   hidesBody: (context) => {
     const request = requestOf(context)
     return hidesBody(request.raw ?? request)

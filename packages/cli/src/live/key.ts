@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from 'node:net'
-import { type KeySelector, keyReader, type RequestReader, type RequestSources } from '@spillway/core/http'
+import { type KeySelector, keyReader, RequestParts, type RequestReader, type RequestSources } from '@spillway/core/http'
 import type { RulePolicy } from '@spillway/core/rules'
 import { UserError } from '../io.ts'
 import { withoutPort } from '../log/address.ts'
@@ -18,7 +18,7 @@ export function keyFrom(key: RulePolicy['key'], parts: readonly string[], ipv6Pr
     if (selector === 'ip' && isIP(value) === 0) return undefined
     typed.set(name, value)
   }
-  return keyReader(key, sourcesFor(selectors, ipv6Prefix))(typed) as string
+  return keyReader(key, sourcesFor(selectors, ipv6Prefix))(new RequestParts(typed)) as string
 }
 
 /** An address as people paste it: with brackets, port or zone, or as a network in a report. */
@@ -43,7 +43,7 @@ const reader: RequestReader<Parts> = {
   method: (typed) => (typed.get('method') ?? '').toUpperCase(),
   path: (typed) => typed.get('path') ?? '',
   header: (typed, name) => (name === 'cookie' ? cookieOf(typed) : typed.get(`header:${name}`)),
-  query: (typed, name) => typed.get(`query:${name}`),
+  query: (typed) => Object.fromEntries([...typed].map(([selector, part]) => [selector.replace(/^query:/, ''), part])),
   identity: (typed) => typed,
   onClientClosed: () => () => {},
 }
@@ -51,5 +51,13 @@ const reader: RequestReader<Parts> = {
 function sourcesFor(selectors: readonly KeySelector[], ipv6Prefix: number): RequestSources<Parts> {
   const names = selectors.filter((each) => each.startsWith('claim:')).map((each) => each.slice('claim:'.length))
   const claims = (typed: Parts) => Object.fromEntries(names.map((name) => [name, typed.get(`claim:${name}`)]))
-  return { reader, address: reader.address, claims, ipv6Prefix, logger: console }
+  return {
+    reader,
+    address: reader.address,
+    claims,
+    parameters: new Set(),
+    cookies: new Set(),
+    ipv6Prefix,
+    logger: console,
+  }
 }

@@ -1,9 +1,9 @@
 import type { Micros, PreparedTake } from '@spillway/core'
-import { costReader, keyReader, matcher, type RequestSources } from '@spillway/core/http'
+import { costReader, keyReader, matcher, type RequestParts, type RequestSources } from '@spillway/core/http'
 import { areTiers, type ConsumeStep, ConsumeSteps } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import type { MemoryStore } from '@spillway/memory'
-import { type Entry, entryReader } from '../log/entry.ts'
+import type { Entry } from '../log/entry.ts'
 import { Spool } from '../suggest/spool.ts'
 import { hasWhatIf } from '../suggest/what-if.ts'
 import { Breakdown } from './breakdown.ts'
@@ -26,9 +26,9 @@ const MOST_FOR_LIMITS = 250_000
 export interface Compiled extends Lane {
   readonly steps: ConsumeSteps
   readonly shadow: boolean
-  readonly applies: ((entry: Entry) => boolean) | undefined
-  readonly keyOf: (entry: Entry) => string | undefined
-  readonly costOf: (entry: Entry) => number
+  readonly applies: ((parts: RequestParts<Entry>) => boolean) | undefined
+  readonly keyOf: (parts: RequestParts<Entry>) => string | undefined
+  readonly costOf: (parts: RequestParts<Entry>) => number
 }
 
 /** A step of the in-memory store, which prepares all of them. */
@@ -67,28 +67,29 @@ export function compile(
     // Only functions can return promises, and rules have none.
     applies: matcher('match', policy.match, sources) as Compiled['applies'],
     keyOf: keyReader(policy.key, sources) as Compiled['keyOf'],
-    costOf: costReader(policy, entryReader) as Compiled['costOf'],
+    costOf: costReader(policy, sources) as Compiled['costOf'],
   }
 }
 
 /** The policies that apply to an entry: of tiers, the first. */
-export function applyingTo(lanes: readonly Compiled[], entry: Entry): readonly Compiled[] {
+export function applyingTo(lanes: readonly Compiled[], parts: RequestParts<Entry>): readonly Compiled[] {
   const applying: Compiled[] = []
   for (const lane of lanes) {
     if (applying.some(({ policy }) => areTiers(policy, lane.policy))) continue
-    if (lane.applies === undefined || lane.applies(entry)) applying.push(lane)
+    if (lane.applies === undefined || lane.applies(parts)) applying.push(lane)
   }
   return applying
 }
 
 /** The check of a policy that applies to an entry; undefined if the policy has no key for it. */
-export function checkOf(lane: Compiled, entry: Entry): PolicyCheck | undefined {
-  const key = lane.keyOf(entry)
+export function checkOf(lane: Compiled, parts: RequestParts<Entry>): PolicyCheck | undefined {
+  const key = lane.keyOf(parts)
   if (key === undefined) return undefined
   if (key === '') lane.counts.keyless++
-  const step = lane.steps.costing(lane.costOf(entry)) as Prepared
+  const step = lane.steps.costing(lane.costOf(parts)) as Prepared
   const { countIf } = lane.policy
-  const isRefunded = countIf !== undefined && entry.status !== undefined && !countIf.includes(entry.status)
+  const { status } = parts.request
+  const isRefunded = countIf !== undefined && status !== undefined && !countIf.includes(status)
   return { lane, key, number: lane.tally.of(key), step, isRefunded }
 }
 

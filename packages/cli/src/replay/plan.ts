@@ -1,5 +1,5 @@
 import type { Decision, Micros, Taken } from '@spillway/core'
-import { type RequestSources, spilling } from '@spillway/core/http'
+import { RequestParts, type RequestSources, spilling } from '@spillway/core/http'
 import { stepFor } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { type MemoryStore, memoryStore } from '@spillway/memory'
@@ -128,10 +128,11 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
     return allowed
   }
   const checksFor = (entry: Entry, at: Micros): readonly PolicyCheck[] => {
-    const applying = applyingTo(lanes, entry)
+    const parts = new RequestParts(entry)
+    const applying = applyingTo(lanes, parts)
     const checks: (PolicyCheck | undefined)[] = []
     for (const lane of lanes) {
-      const check = applying.includes(lane) ? checkOf(lane, entry) : undefined
+      const check = applying.includes(lane) ? checkOf(lane, parts) : undefined
       // A shadow policy denies nothing, and consumes independently of the other policies.
       if (check && lane.shadow) takeAlone(check, entry, at)
       checks.push(lane.shadow ? undefined : check)
@@ -147,7 +148,8 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   }
   /** The same by one policy, the usual case, without lists. */
   const takeBy = (lane: Compiled, entry: Entry, at: Micros): boolean | undefined => {
-    const check = lane.applies?.(entry) === false ? undefined : checkOf(lane, entry)
+    const parts = new RequestParts(entry)
+    const check = lane.applies?.(parts) === false ? undefined : checkOf(lane, parts)
     const allowed = check && takeAlone(check, entry, at)
     return lane.shadow ? undefined : allowed
   }
@@ -187,5 +189,13 @@ export function sourcesFor(
     ...Object.keys(match?.claim ?? {}),
   ])
   const claims = (entry: Entry) => Object.fromEntries(names.map((name) => [name, entry.claim(name)]))
-  return { reader: entryReader, address, claims, ipv6Prefix, logger: console }
+  return {
+    reader: entryReader,
+    address,
+    claims,
+    parameters: new Set(),
+    cookies: new Set(),
+    ipv6Prefix,
+    logger: console,
+  }
 }

@@ -1,4 +1,4 @@
-import { keyReader } from '@spillway/core/http'
+import { keyReader, RequestParts } from '@spillway/core/http'
 import { policiesFrom, type RuleKey } from '@spillway/core/rules'
 import { UserError } from '../io.ts'
 import type { Entry } from '../log/entry.ts'
@@ -28,14 +28,14 @@ export function selectedBy(key: string, spool: Spool, options: PlanOptions): Sel
   } catch {
     throw new UserError(`--key is a selector such as ip, header:x-api-key or claim:user; got ${JSON.stringify(key)}.`)
   }
-  const keyOf = keyReader(policies[0]?.key as RuleKey, sourcesFor(policies, options)) as (entry: Entry) => string
+  const keyOf = keyReader(policies[0]?.key as RuleKey, sourcesFor(policies, options))
   const counts = { keyless: 0 }
   return {
     key,
     spool,
     counts,
     add: (entry, at) => {
-      const key = keyOf(entry) ?? ''
+      const key = (keyOf(new RequestParts(entry)) ?? '') as string
       if (key === '') counts.keyless++
       spool.add(key, at)
     },

@@ -33,10 +33,13 @@ export {
   whenClosed,
   whenDisconnected,
 } from './requests/closed.ts'
+export { type ExpressLike, expressQuery, NODE_PARAMETERS } from './requests/express.ts'
 export { type FastifyLike, fastifyPath, fastifyTrustsEveryProxy } from './requests/fastify.ts'
 export { fetchHeader, nodeHeader } from './requests/headers.ts'
+export { RequestParts } from './requests/parts.ts'
 export { firstReading, pathBelow, plainPath } from './requests/path.ts'
-export { type Claims, type QueryValues, queryValues, type RequestReader } from './requests/reader.ts'
+export type { Query } from './requests/query.ts'
+export type { Claims, RequestReader } from './requests/reader.ts'
 export {
   connectionAddress,
   hasHiddenBody,
@@ -47,5 +50,6 @@ export {
   srvxContext,
   whenAbandoned,
 } from './requests/runtime.ts'
+export { targetOf } from './requests/targets.ts'
 export { untilRead } from './requests/until-read.ts'
 export { type Answered, whenAnswered } from './requests/upgrade.ts'

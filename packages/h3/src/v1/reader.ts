@@ -3,6 +3,7 @@ import {
   hidesBody,
   nodeHeader,
   type RequestReader,
+  targetOf,
   whenAbandoned,
   whenClosed,
 } from '@spillway/core/http'
@@ -51,21 +52,15 @@ function wholePathOf(event: H3Event): readonly string[] {
   return routed.startsWith('/') && routed.endsWith(below) ? path.slice(0, 2) : path
 }
 
-/** The query of a URL, with its question mark. A second one belongs to the first name. */
-const queryIn = (url: string): string => /^[^?#]*(\?[^#]*)/.exec(url)?.[1] ?? ''
-
 /**
- * The values of a query parameter, as a URL parser and as h3's getQuery read them; empty in a reading that lacks it.
- * getQuery is not imported, because another version of h3 may be installed.
+ * The query, as a URL parser and as h3's getQuery read it. getQuery is not imported, because another version of h3 may be
+ * installed.
  */
-function valuesOf({ path }: H3Event, name: string): readonly string[] {
-  // getQuery looks for a user name behind two slashes, beyond the question mark. It ignores equals signs before a name.
+function queriesOf({ path }: H3Event): readonly string[] {
+  // getQuery looks for a user name behind two slashes, beyond the question mark.
   const behindUser = path.replace(/^([\w+.-]{2,}:)?[/\\]{2}[^/\\@]+@/, '')
-  const readings = [queryIn(path), queryIn(behindUser).replace(/(^\?|&)=+/g, '$1')]
-  return readings.flatMap((reading) => {
-    const values = new URLSearchParams(reading).getAll(name)
-    return values.length > 0 ? values : ['']
-  })
+  const { query } = targetOf(path)
+  return behindUser === path ? [query] : [query, targetOf(behindUser).query]
 }
 
 /**
@@ -96,7 +91,7 @@ export const reader: RequestReader<H3Event> = {
   hasEmptyParameters: () => true,
   mountsByText: true,
   header,
-  query: valuesOf,
+  query: queriesOf,
   // Without a server of Node, the body is beside the message, and the response has no socket.
   hidesBody: ({ node: { req, res }, web }) =>
     res.socket ? hidesBody(req) : ((web?.request ?? req) as { readonly body?: unknown }).body != null,

@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
+import { hexDigit } from '../../common/hex-digit.ts'
 
 /** The key of an address, grouped by its first `ipv6Prefix` bits: see `ipKey`. Both are valid. */
 export function addressKey(address: string | undefined, ipv6Prefix: number): string {
@@ -96,14 +97,6 @@ function appendIPv4(groups: Groups, count: number, address: string, start: numbe
   groups[count] = bits >>> 16
   groups[count + 1] = bits & 0xffff
   return count + 2
-}
-
-/** The hexadecimal digit at a position; negative if there is none. */
-function hexDigit(text: string, at: number): number {
-  const code = text.charCodeAt(at)
-  if (code >= 48 && code <= 57) return code - 48
-  const letter = code | 32
-  return letter >= 97 && letter <= 102 ? letter - 87 : -1
 }
 
 /** The 32 bits of the dotted IPv4 address from `start` to `end`; undefined if it is invalid. */

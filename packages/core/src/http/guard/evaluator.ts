@@ -12,8 +12,8 @@ import type { ShownNames } from '../headers/display-names.ts'
 import type { Header } from '../headers/headers.ts'
 import type { Denial } from '../headers/problem.ts'
 import type { CompiledPolicy } from '../policies/compile-policy.ts'
-import type { ClaimsOf } from '../requests/claims.ts'
 import { delayRequest } from '../requests/delay-request.ts'
+import type { RequestParts } from '../requests/parts.ts'
 import { isPreflight, type Refunds, refundsPreflights } from '../requests/preflight.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { whileConnected } from '../requests/while-connected.ts'
@@ -79,7 +79,7 @@ function closed(): Verdict {
 export function evaluatorFor<R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
   config: EvaluatorConfig<R>,
-): (request: R, claims: ClaimsOf, names?: ShownNames) => MaybePromise<Verdict<S>> {
+): (parts: RequestParts<R>, names?: ShownNames) => MaybePromise<Verdict<S>> {
   const { reader, maxWaitMicros, onDenied, refundIf, report, buildHeaders, logger } = config
   const checksFor = enforcedChecksOf(compiledPolicies)
   const shadowChecks = shadowChecksOf(compiledPolicies)
@@ -98,11 +98,9 @@ export function evaluatorFor<R, S>(
 
   const shadowFailed = (thrown: unknown): undefined => warnOfShadow(logger, thrown)
   // The request neither waits for a shadow policy nor fails with it.
-  const watch = (request: R, claims: ClaimsOf): readonly MaybePromise<Acquisition | undefined>[] =>
+  const watch = (parts: RequestParts<R>): readonly MaybePromise<Acquisition | undefined>[] =>
     shadowChecks
-      .map((checkFor) =>
-        caught(() => andThen(checkFor(request, claims), (check) => consume(request, check)), shadowFailed),
-      )
+      .map((checkFor) => caught(() => andThen(checkFor(parts), (check) => consume(parts.request, check)), shadowFailed))
       .filter((shadow) => shadow !== undefined)
   const consume = (request: R, check: HttpCheck<R, S> | undefined): MaybePromise<Acquisition | undefined> =>
     check &&
@@ -150,12 +148,12 @@ export function evaluatorFor<R, S>(
 
   // Synchronous wherever possible: every closure and object here is allocated per request.
   const evaluate = (
-    request: R,
-    claims: ClaimsOf,
+    parts: RequestParts<R>,
     enforced: readonly HttpCheck<R, S>[],
     names?: ShownNames,
   ): MaybePromise<Verdict<S>> => {
-    const shadows = shadowChecks.length > 0 ? watch(request, claims) : NONE
+    const { request } = parts
+    const shadows = shadowChecks.length > 0 ? watch(parts) : NONE
     if (enforced.length > 0) {
       const acquisition = enforce(request, enforced)
       if (!(acquisition instanceof Promise)) return verdict(request, acquisition, shadows, names)
@@ -170,11 +168,11 @@ export function evaluatorFor<R, S>(
     const { after, discard } = settlementOf<S>(undefined, shadows, own)
     return { ...PASS, after: own.corrects ? after : undefined, discard }
   }
-  return (request, claims, names) => {
-    const checks = checksFor(request, claims)
-    if (!(checks instanceof Promise)) return evaluate(request, claims, checks, names)
-    return whileConnected(reader, request, checks).then((known) =>
-      known ? evaluate(request, claims, known, names) : CLIENT_CLOSED,
+  return (parts, names) => {
+    const checks = checksFor(parts)
+    if (!(checks instanceof Promise)) return evaluate(parts, checks, names)
+    return whileConnected(reader, parts.request, checks).then((known) =>
+      known ? evaluate(parts, known, names) : CLIENT_CLOSED,
     )
   }
 }

@@ -13,7 +13,7 @@ import { requestSourcesOf } from '../keys/request-sources.ts'
 import { type CompiledPolicy, compilePolicies } from '../policies/compile-policy.ts'
 import { matcher } from '../policies/match.ts'
 import type { PolicyOptions } from '../policies/policy-options.ts'
-import { type ClaimsOf, claimsOnce } from '../requests/claims.ts'
+import { RequestParts } from '../requests/parts.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { type RequestState, requestStatesFor } from '../requests/request-state.ts'
 import { checkFlag } from '../requests/returned.ts'
@@ -79,15 +79,15 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   let active = activate(policiesOf(options))
 
   const requestStates = requestStatesFor<RequestDecision>()
-  const count = (request: R, claims: ClaimsOf): MaybePromise<Verdict<S>> => {
-    const state = requestStates.begin(reader.identity(request))
+  const count = (parts: RequestParts<R>): MaybePromise<Verdict<S>> => {
+    const state = requestStates.begin(reader.identity(parts.request))
     if (state === undefined) {
       warnOfSecondCall(storeConfig.logger)
       return PASS
     }
     state.shownNames = shownNamesOf(active.names, state.before)
     try {
-      const verdict = active.evaluate(request, claims, state.shownNames)
+      const verdict = active.evaluate(parts, state.shownNames)
       if (!(verdict instanceof Promise)) return keep(state, verdict)
       return verdict.then(
         (known) => keep(state, known),
@@ -98,12 +98,12 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
     }
   }
   const guard = (request: R): MaybePromise<Verdict<S>> => {
-    const claims = claimsOnce(requestSources.claims, request)
-    const skipped = skips?.(request, claims)
-    if (!(skipped instanceof Promise)) return skipped ? PASS : count(request, claims)
+    const parts = new RequestParts(request)
+    const skipped = skips?.(parts)
+    if (!(skipped instanceof Promise)) return skipped ? PASS : count(parts)
     return whileConnected(reader, request, skipped).then((known) => {
       if (known === undefined) return CLIENT_CLOSED
-      return known ? PASS : count(request, claims)
+      return known ? PASS : count(parts)
     })
   }
   return Object.assign(guard, {

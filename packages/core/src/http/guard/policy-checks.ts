@@ -4,7 +4,7 @@ import { all, andThen, type MaybePromise } from '../../common/maybe-promise.ts'
 import { NONE } from '../../decisions/decision.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
 import type { CompiledPolicy, HttpPolicy } from '../policies/compile-policy.ts'
-import type { ClaimsOf } from '../requests/claims.ts'
+import type { RequestParts } from '../requests/parts.ts'
 
 /** A check of a policy and one key, with what follows from its result. */
 export interface HttpCheck<R = unknown, S = unknown> extends PolicyCheck {
@@ -32,7 +32,7 @@ type Found<R, S> = HttpCheck<R, S> | undefined
  */
 export function enforcedChecksOf<R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
-): (request: R, claims: ClaimsOf) => MaybePromise<readonly HttpCheck<R, S>[]> {
+): (parts: RequestParts<R>) => MaybePromise<readonly HttpCheck<R, S>[]> {
   const groups = tiersOf(compiledPolicies.filter(({ mode }) => mode === 'enforce'))
   const targets = compiledPolicies.map(({ target }) => target)
   const spills = targets.some((target) => target >= 0)
@@ -43,11 +43,11 @@ export function enforcedChecksOf<R, S>(
     blocks ? [...consumed(checks), ...blockListsOf(onlyFound(checks))] : consumed(checks)
   const [only] = groups
   if (only !== undefined && groups.length === 1 && !spills && !blocks) {
-    return (request, claims) => andThen(checkOf(only, request, claims), asList)
+    return (parts) => andThen(checkOf(only, parts), asList)
   }
-  return (request, claims) => {
+  return (parts) => {
     const checks = groups.map((tiers) => {
-      const check = checkOf(tiers, request, claims)
+      const check = checkOf(tiers, parts)
       // If another check fails first, this promise is not awaited: its rejection must not be unhandled.
       if (check instanceof Promise) check.catch(() => {})
       return check
@@ -59,10 +59,8 @@ export function enforcedChecksOf<R, S>(
 /** Builds the functions that read the checks of shadow policies: one for each policy, or group of tiers. */
 export const shadowChecksOf = <R, S>(
   compiledPolicies: readonly CompiledPolicy<R, S>[],
-): readonly ((request: R, claims: ClaimsOf) => MaybePromise<Found<R, S>>)[] =>
-  tiersOf(compiledPolicies.filter(({ mode }) => mode === 'shadow')).map(
-    (tiers) => (request, claims) => checkOf(tiers, request, claims),
-  )
+): readonly ((parts: RequestParts<R>) => MaybePromise<Found<R, S>>)[] =>
+  tiersOf(compiledPolicies.filter(({ mode }) => mode === 'shadow')).map((tiers) => (parts) => checkOf(tiers, parts))
 
 /** The checks of the block lists of checks. */
 export const blockListsOf = <R, S>(checks: readonly HttpCheck<R, S>[]): readonly HttpCheck<R, S>[] =>
@@ -116,16 +114,12 @@ const withEmpty = <R, S>(tier: CompiledPolicy<R, S>): readonly CompiledPolicy<R,
 // One step after the other, in the order that the docs document. Closures are made for promises only.
 
 /** The check of the first tier that applies to the request. */
-function checkOf<R, S>(
-  tiers: readonly CompiledPolicy<R, S>[],
-  request: R,
-  claims: ClaimsOf,
-): MaybePromise<Found<R, S>> {
+function checkOf<R, S>(tiers: readonly CompiledPolicy<R, S>[], parts: RequestParts<R>): MaybePromise<Found<R, S>> {
   // No recursion: there may be a thousand tiers.
   for (const [i, compiled] of tiers.entries()) {
-    const applies = compiled.applies?.(request, claims)
-    if (applies instanceof Promise) return checkLater(tiers, i, applies, request, claims)
-    if (applies !== false) return withKey(compiled, request, claims)
+    const applies = compiled.applies?.(parts)
+    if (applies instanceof Promise) return checkLater(tiers, i, applies, parts)
+    if (applies !== false) return withKey(compiled, parts)
   }
   return undefined
 }
@@ -135,56 +129,55 @@ async function checkLater<R, S>(
   tiers: readonly CompiledPolicy<R, S>[],
   index: number,
   pending: Promise<boolean>,
-  request: R,
-  claims: ClaimsOf,
+  parts: RequestParts<R>,
 ): Promise<Found<R, S>> {
   let applies: boolean | undefined = await pending
   for (const [i, compiled] of tiers.slice(index).entries()) {
-    if (i > 0) applies = await compiled.applies?.(request, claims)
-    if (applies !== false) return withKey(compiled, request, claims)
+    if (i > 0) applies = await compiled.applies?.(parts)
+    if (applies !== false) return withKey(compiled, parts)
   }
   return undefined
 }
 
-function withKey<R, S>(compiled: CompiledPolicy<R, S>, request: R, claims: ClaimsOf): MaybePromise<Found<R, S>> {
-  const key = compiled.keyOf(request, claims)
+function withKey<R, S>(compiled: CompiledPolicy<R, S>, parts: RequestParts<R>): MaybePromise<Found<R, S>> {
+  const key = compiled.keyOf(parts)
   return key instanceof Promise
-    ? key.then((known) => withPolicy(compiled, request, known))
-    : withPolicy(compiled, request, key)
+    ? key.then((known) => withPolicy(compiled, parts, known))
+    : withPolicy(compiled, parts, key)
 }
 
 function withPolicy<R, S>(
   compiled: CompiledPolicy<R, S>,
-  request: R,
+  parts: RequestParts<R>,
   key: string | undefined,
 ): MaybePromise<Found<R, S>> {
   if (key === undefined) return undefined
-  const policy = compiled.policyFor(request)
+  const policy = compiled.policyFor(parts.request)
   return policy instanceof Promise
-    ? policy.then((known) => withPartition(compiled, request, key, known))
-    : withPartition(compiled, request, key, policy)
+    ? policy.then((known) => withPartition(compiled, parts, key, known))
+    : withPartition(compiled, parts, key, policy)
 }
 
 function withPartition<R, S>(
   compiled: CompiledPolicy<R, S>,
-  request: R,
+  parts: RequestParts<R>,
   key: string,
   policy: HttpPolicy,
 ): MaybePromise<HttpCheck<R, S>> {
   const pk = compiled.partitionOf?.(key) ?? ''
   return pk instanceof Promise
-    ? pk.then((known) => withCost(compiled, request, key, policy, known))
-    : withCost(compiled, request, key, policy, pk)
+    ? pk.then((known) => withCost(compiled, parts, key, policy, known))
+    : withCost(compiled, parts, key, policy, pk)
 }
 
 function withCost<R, S>(
   compiled: CompiledPolicy<R, S>,
-  request: R,
+  parts: RequestParts<R>,
   key: string,
   policy: HttpPolicy,
   pk: string,
 ): MaybePromise<HttpCheck<R, S>> {
-  const cost = compiled.costOf(request)
+  const cost = compiled.costOf(parts)
   return cost instanceof Promise
     ? cost.then((known) => ({ policy, key, cost: known, compiled, pk }))
     : { policy, key, cost, compiled, pk }

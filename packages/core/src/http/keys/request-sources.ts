@@ -3,7 +3,7 @@ import type { Logger } from '../../common/warn.ts'
 import { checkPrefix } from '../addresses/address.ts'
 import { clientAddress, type TrustProxy } from '../addresses/client-address.ts'
 import { frameworkAddress } from '../addresses/framework-address.ts'
-import type { ClaimsOf } from '../requests/claims.ts'
+import type { RequestParts } from '../requests/parts.ts'
 import type { Claims, RequestReader } from '../requests/reader.ts'
 
 /** Options that identify the client of a request. */
@@ -26,8 +26,8 @@ export interface RequestSourceOptions<R> {
   readonly claims?: Claims<R>
 }
 
-/** Reads a part of a request. Its claims are looked up once, however many selectors read them. */
-export type Read<R, T> = (request: R, claims?: ClaimsOf) => MaybePromise<T>
+/** Reads what a policy needs of a request. */
+export type Read<R, T> = (parts: RequestParts<R>) => MaybePromise<T>
 
 /** The functions and settings with which selectors read a request. */
 export interface RequestSources<R> {
@@ -35,6 +35,9 @@ export interface RequestSources<R> {
   /** The client's address, by the options' trusted proxies. */
   readonly address: (request: R) => string | undefined
   readonly claims: Claims<R> | undefined
+  /** The names of the parameters and cookies that policies need: all are read together. */
+  readonly parameters: Set<string>
+  readonly cookies: Set<string>
   /** The leading bits of an IPv6 address that identify one client. */
   readonly ipv6Prefix: number
   readonly logger: Logger
@@ -48,5 +51,5 @@ export function requestSourcesOf<R>(
 ): RequestSources<R> {
   checkPrefix(ipv6Prefix, 32)
   const address = trustProxy === undefined ? frameworkAddress(reader, logger) : clientAddress(trustProxy, reader)
-  return { reader, claims, ipv6Prefix, address, logger }
+  return { reader, claims, parameters: new Set(), cookies: new Set(), ipv6Prefix, address, logger }
 }

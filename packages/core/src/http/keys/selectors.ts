@@ -4,10 +4,11 @@ import { type Awaitable, all, andThen, checked } from '../../common/maybe-promis
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { addressKey } from '../addresses/address.ts'
 import { withoutPort } from '../addresses/ip-key.ts'
-import { claimsOnce, claimText, needsClaims } from '../requests/claims.ts'
-import { cookieIn } from '../requests/cookie.ts'
-import { plainPath } from '../requests/path.ts'
-import { soleValue } from '../requests/reader.ts'
+import { claimsReader, claimText } from '../requests/claims.ts'
+import { cookiesIn } from '../requests/cookie.ts'
+import { pathsOf, type RequestParts } from '../requests/parts.ts'
+import { type PathReadings, plainReading } from '../requests/path.ts'
+import { type Parameter, parametersIn, soleValue } from '../requests/query.ts'
 import { checkReturnedKey } from '../requests/returned.ts'
 import { joinParts } from './key-text.ts'
 import type { Read, RequestSources } from './request-sources.ts'
@@ -33,7 +34,8 @@ export type KeyOption<R> = KeySelector | readonly KeySelector[] | ((request: R) 
 export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSources<R>): Read<R, string | undefined> {
   if (typeof option === 'function') {
     const check = (returned: unknown) => watchAddress(checkReturnedKey(returned), requestSources.logger)
-    return checked(option, check, inTime('key'))
+    const keyOf = checked(option, check, inTime('key'))
+    return ({ request }) => keyOf(request)
   }
   if (typeof option === 'string') return selectorReader(option, requestSources)
   if (!Array.isArray(option) || option.length === 0) {
@@ -43,7 +45,7 @@ export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSource
     )
   }
   const parts = option.map((selector: KeySelector) => selectorReader(selector, requestSources))
-  return (request, claims) => andThen(all(parts.map((part) => part(request, claims))), joinParts)
+  return (request) => andThen(all(parts.map((part) => part(request))), joinParts)
 }
 
 /**
@@ -70,28 +72,43 @@ function watchAddress(key: string | undefined, logger: Logger): string | undefin
   return key
 }
 
+/** Builds the function that reads a query parameter. */
+export function parameterReader<R>(
+  name: string,
+  { reader, parameters }: Pick<RequestSources<R>, 'reader' | 'parameters'>,
+): (parts: RequestParts<R>) => Parameter {
+  parameters.add(name)
+  const read = (request: R): ReadonlyMap<string, Parameter> =>
+    parametersIn(reader.query(request), parameters, reader.mostParameters)
+  return (parts) => parts.once('query', read).get(name) as Parameter
+}
+
 function selectorReader<R>(selector: KeySelector, requestSources: RequestSources<R>): Read<R, string> {
-  const { reader, address, ipv6Prefix } = requestSources
+  const { reader, address, claims, cookies, ipv6Prefix } = requestSources
   const [kind, name] = splitSelector(selector)
   switch (kind) {
     case 'ip':
-      return (request) => addressKey(address(request), ipv6Prefix)
+      return (parts) => addressKey(parts.once('ip', address), ipv6Prefix)
     case 'method':
-      return (request) => reader.method(request)
+      return ({ request }) => reader.method(request)
     case 'path':
-      return (request) => plainPath(reader.path(request))
+      return (parts) => parts.once('plain path', () => plainReading(pathsOf(parts, reader, 'path')[0] as PathReadings))
     case 'header':
-      return (request) => reader.header(request, name) ?? ''
-    case 'query':
-      return (request) => soleValue(reader.query(request, name))
-    case 'cookie':
-      return (request) => cookieIn(reader.header(request, 'cookie'), name) ?? ''
-    case 'claim':
-      if (requestSources.claims) {
-        return (request, claims = claimsOnce(requestSources.claims, request)) =>
-          andThen(claims(), (known) => claimText(name, known))
-      }
-      throw needsClaims(`key ${formatValue(selector)}`)
+      return ({ request }) => reader.header(request, name) ?? ''
+    case 'query': {
+      const parameterOf = parameterReader(name, requestSources)
+      return (parts) => soleValue(parameterOf(parts))
+    }
+    case 'cookie': {
+      cookies.add(name)
+      const read = (request: R): ReturnType<typeof cookiesIn> =>
+        cookiesIn(reader.header(request, 'cookie') ?? '', cookies)
+      return (parts) => parts.once('cookies', read).get(name) ?? ''
+    }
+    case 'claim': {
+      const claimsOf = claimsReader(`key ${formatValue(selector)}`, claims)
+      return (parts) => andThen(claimsOf(parts), (known) => claimText(name, known))
+    }
     default:
       throw new QuotaError(
         'ERR_SPILLWAY_OPTION',

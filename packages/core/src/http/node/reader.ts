@@ -1,14 +1,15 @@
 import { hidesBody, whenClosed, whenDisconnected } from '../requests/closed.ts'
 import { nodeHeader } from '../requests/headers.ts'
-import { type QueryValues, queryValues, type RequestReader } from '../requests/reader.ts'
+import type { Query } from '../requests/query.ts'
+import type { RequestReader } from '../requests/reader.ts'
+import { targetOf } from '../requests/targets.ts'
 import type { NodeRequest, NodeResponse } from './types.ts'
 
-// Every runtime defines them, but no ECMAScript library declares them.
+// Every runtime defines it, but no ECMAScript library declares it.
 declare const URL: {
   new (url: string, base: string): { readonly pathname: string }
   canParse(url: string, base: string): boolean
 }
-declare const URLSearchParams: new (query: string) => { getAll(name: string): readonly string[] }
 
 /** Paths that parsers read differently: of a host, of a whole URL, with a fragment, or with what some of them remove. */
 const AMBIGUOUS = /^\/[/\\]|^[^/]|[#;\t\n\r]/
@@ -56,13 +57,9 @@ const requestedPathOf = ({ originalUrl, url }: NodeRequest): readonly string[] |
 const isRest = ([left = '']: readonly string[], [requested = '']: readonly string[]): boolean =>
   requested.endsWith(left) || left === '/'
 
-/** The values that a URL parser reads, and those of the parser of the framework. */
-function queryOf({ url = '', query }: NodeRequest, name: string): QueryValues {
-  const [, search = ''] = /\?([^#]*)/.exec(url) ?? []
-  const values = new URLSearchParams(search).getAll(name)
-  const parsed = query && Object.hasOwn(query, name) ? queryValues(query[name]) : undefined
-  return parsed === undefined ? values : values.concat(parsed)
-}
+/** What a URL parser reads, and what the parser of the framework has read. */
+const queryOf = ({ url = '', query }: NodeRequest): Query =>
+  query === undefined ? targetOf(url).query : [targetOf(url).query, query]
 
 /** Reads requests of `node:http` and `node:http2`. */
 export const nodeReader: RequestReader<NodeRequest> = {

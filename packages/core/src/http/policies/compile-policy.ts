@@ -121,7 +121,7 @@ function compilePolicy<R, S>(
   })
   const withQuota = oncePerQuota(name, build)
   const policyFor = policyReader(quota, build, withQuota)
-  const costOf = costReader(options, requestSources.reader)
+  const costOf = costReader(options, requestSources)
   if (typeof quota !== 'function') warnOfCost(name, quota, options, storeConfig.logger)
   return {
     name: stateName,

@@ -7,8 +7,9 @@ import { beginsAsPattern, matchesPattern, parsePattern } from '../../common/path
 import { within } from '../addresses/address.ts'
 import type { Read, RequestSources } from '../keys/request-sources.ts'
 import { checkName } from '../keys/selector-syntax.ts'
-import { claimIn, claimsOnce, needsClaims } from '../requests/claims.ts'
-import { emptyReadingsOf, interpretationsOf, literalSegment } from '../requests/path.ts'
+import { claimIn, claimsReader } from '../requests/claims.ts'
+import { pathsOf, type RequestParts } from '../requests/parts.ts'
+import { canonical, type PathReadings } from '../requests/path.ts'
 import { checkFlag, checkMatched } from '../requests/returned.ts'
 import { mountWarner } from './mounted-path.ts'
 
@@ -61,11 +62,10 @@ const isList: (value: unknown) => value is readonly unknown[] = Array.isArray
 
 /** Reports whether one of the tests holds, in their order: those after it are not called. */
 function anyOf<R>(tests: readonly Read<R, boolean>[]): Read<R, boolean> {
-  return (request, claims) => {
+  return (parts) => {
     for (const [i, test] of tests.entries()) {
-      const matches = test(request, claims)
-      if (matches instanceof Promise)
-        return matches.then((known) => known || anyOf(tests.slice(i + 1))(request, claims))
+      const matches = test(parts)
+      if (matches instanceof Promise) return matches.then((known) => known || anyOf(tests.slice(i + 1))(parts))
       if (matches) return true
     }
     return false
@@ -80,7 +80,8 @@ function oneMatcher<R>(
 ): Read<R, boolean> {
   const { reader, address } = requestSources
   if (typeof option === 'function') {
-    return checked(option, what === 'skip' ? checkFlag('skip') : checkMatched, inTime(what))
+    const test = checked(option, what === 'skip' ? checkFlag('skip') : checkMatched, inTime(what))
+    return ({ request }) => test(request)
   }
   if (typeof option !== 'object' || isList(option)) {
     throw new QuotaError(
@@ -90,52 +91,63 @@ function oneMatcher<R>(
   }
   checkOptions(what, option, ['ip', 'method', 'path', 'header', 'claim'])
   checkSet(what, option)
-  const tests: ((request: R) => boolean)[] = []
+  const tests: ((parts: RequestParts<R>) => boolean)[] = []
   if (option.ip !== undefined) {
     const listed = within(`${what}.ip`, texts(`${what}.ip`, option.ip))
-    tests.push((request) => listed(address(request)))
+    tests.push((parts) => listed(parts.once('ip', address)))
   }
   if (option.method !== undefined) {
     const name = `${what}.method`
     const methods = texts(name, option.method).map((method) => checkMethod(name, method))
     if (methods.includes('GET')) methods.push('HEAD')
-    tests.push((request) => methods.includes(reader.method(request)))
+    tests.push(({ request }) => methods.includes(reader.method(request)))
   }
-  if (option.path !== undefined) {
-    const name = `${what}.path`
-    const patterns = texts(name, option.path).map((pattern) => parsePattern(name, pattern, literalSegment))
-    const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
-    const begins = (path: readonly string[]): boolean => patterns.some((pattern) => beginsAsPattern(pattern, path))
-    const leniently = (request: R, path: string | readonly string[]): boolean =>
-      (reader.hasEmptyParameters?.(request) && emptyReadingsOf(path).some(matches)) ||
-      (reader.mountsByText === true && interpretationsOf(path).some(begins))
-    const warnOfMount = mountWarner(name, matches, requestSources)
-    // If a path has two readings, a limit applies to either, but an exemption requires both.
-    tests.push((request) => {
-      const path = (what === 'skip' ? reader.wholePath?.(request) : undefined) ?? reader.path(request)
-      const readings = interpretationsOf(path)
-      if (what === 'skip' ? readings.every(matches) : readings.some(matches)) return true
-      if (readsEmpty && leniently(request, path)) return true
-      warnOfMount(request)
-      return false
-    })
-  }
+  if (option.path !== undefined) tests.push(pathTest(what, option.path, requestSources, readsEmpty))
   for (const [name, wanted] of entries(`${what}.header`, option.header, isHeaderValue)) {
     const header = checkName('header', name)
-    tests.push((request) => {
+    tests.push(({ request }) => {
       const value = reader.header(request, header)
       return wanted === true ? Boolean(value) : value === wanted
     })
   }
-  const passes = (request: R): boolean => tests.every((test) => test(request))
+  const passes = (parts: RequestParts<R>): boolean => tests.every((test) => test(parts))
   const wanted = entries(`${what}.claim`, option.claim, isClaimValue)
   if (wanted.length > 0) {
-    if (!requestSources.claims) throw needsClaims(`${what}.claim`)
-    return (request, claims = claimsOnce(requestSources.claims, request)) =>
-      passes(request) && andThen(claims(), (known) => wanted.every(([name, value]) => claimIn(known, name) === value))
+    const claimsOf = claimsReader(`${what}.claim`, requestSources.claims)
+    return (parts) =>
+      passes(parts) &&
+      andThen(claimsOf(parts), (known) => wanted.every(([name, value]) => claimIn(known, name) === value))
   }
   if (tests.length > 0) return passes
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is empty: add a condition, or leave it out.`)
+}
+
+/** If a path has several readings, a limit applies to any, but an exemption requires all. */
+function pathTest<R>(
+  what: 'match' | 'skip',
+  option: unknown,
+  requestSources: RequestSources<R>,
+  readsEmpty: boolean,
+): (parts: RequestParts<R>) => boolean {
+  const { reader } = requestSources
+  const name = `${what}.path`
+  const patterns = texts(name, option).map((pattern) => parsePattern(name, pattern, canonical))
+  const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
+  const matchesAny = ({ readings }: PathReadings): boolean => readings.some(matches)
+  const matchesAll = ({ readings }: PathReadings): boolean => readings.every(matches)
+  const begins = (path: readonly string[]): boolean => patterns.some((pattern) => beginsAsPattern(pattern, path))
+  const leniently = (request: R, { readings, empty }: PathReadings): boolean =>
+    (reader.hasEmptyParameters?.(request) && empty.some(matches)) ||
+    (reader.mountsByText === true && readings.some(begins))
+  const warnOfMount = mountWarner(name, matchesAny, requestSources)
+  const part = what === 'skip' && reader.wholePath !== undefined ? 'wholePath' : 'path'
+  return (parts) => {
+    const paths = pathsOf(parts, reader, part)
+    if (what === 'skip' ? paths.every(matchesAll) : paths.some(matchesAny)) return true
+    if (readsEmpty && paths.some((path) => leniently(parts.request, path))) return true
+    warnOfMount(parts)
+    return false
+  }
 }
 
 /** Rejects an undefined condition, such as one read from an environment variable that is not set. */

@@ -1,6 +1,7 @@
 import { warnOnce } from '../../common/warn.ts'
 import type { RequestSources } from '../keys/request-sources.ts'
-import { interpretationsOf } from '../requests/path.ts'
+import { pathsOf, type RequestParts } from '../requests/parts.ts'
+import type { PathReadings } from '../requests/path.ts'
 
 /** How many requests are examined whose whole path does not match. */
 const EXAMINED = 1_000
@@ -11,15 +12,14 @@ const EXAMINED = 1_000
  */
 export function mountWarner<R>(
   option: string,
-  matches: (path: readonly string[]) => boolean,
-  { reader: { pathInMount }, logger }: RequestSources<R>,
-): (request: R) => void {
-  let left = pathInMount === undefined ? 0 : EXAMINED
-  return (request) => {
+  matches: (path: PathReadings) => boolean,
+  { reader, logger }: RequestSources<R>,
+): (parts: RequestParts<R>) => void {
+  let left = reader.pathInMount === undefined ? 0 : EXAMINED
+  return (parts) => {
     if (left === 0) return
     left--
-    const path = pathInMount?.(request)
-    if (path === undefined || !interpretationsOf(path).some(matches)) return
+    if (!pathsOf(parts, reader, 'pathInMount').some(matches)) return
     left = 0
     warnOnce(
       logger,

@@ -1,9 +1,10 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, checked } from '../../common/maybe-promise.ts'
-import type { Read } from '../keys/request-sources.ts'
+import type { Read, RequestSources } from '../keys/request-sources.ts'
 import { splitSelector } from '../keys/selector-syntax.ts'
-import type { QueryValues, RequestReader } from '../requests/reader.ts'
+import { parameterReader } from '../keys/selectors.ts'
+import type { RequestReader } from '../requests/reader.ts'
 import { checkReturnedCost } from '../requests/returned.ts'
 
 /** The units that a request consumes: a number, a header or query parameter that holds it, or a function. */
@@ -12,12 +13,13 @@ export type CostOption<R> = number | `header:${string}` | `query:${string}` | ((
 /** The cost of a request, and its bounds. */
 export interface CostOptions<R> {
   /**
-   * The units that a request consumes: a number, a selector such as `'header:x-cost'`, or a function.
+   * The units that a request consumes: a number, a selector such as `'header:x-cost'`, or a function. A selector reads the
+   * largest number that any handler can read, rounded up: of `5e1`, `0x32`, `50.0` and `n[0]=50` it is 50.
    * @default `1`
    */
   readonly cost?: CostOption<R>
   /**
-   * The cost when the selected header or parameter is missing or is not a whole number.
+   * The cost when the selected header or parameter is missing, or is not a number above 0.
    * @default `1`
    */
   readonly defaultCost?: number
@@ -30,23 +32,42 @@ export interface CostOptions<R> {
 }
 
 /** Compiles a cost option into the function that reads a request's cost: always a whole number, 1 to `maxCost`. */
-export function costReader<R>(options: CostOptions<R>, reader: RequestReader<R>): Read<R, number> {
+export function costReader<R>(
+  options: CostOptions<R>,
+  requestSources: Pick<RequestSources<R>, 'reader' | 'parameters'>,
+): Read<R, number> {
+  const { reader } = requestSources
   const { cost = 1, maxCost = Number.MAX_SAFE_INTEGER } = options
   const fallback = wholeCost('defaultCost', options.defaultCost ?? 1)
   wholeCost('maxCost', maxCost)
-  // A number that is too large to count costs `maxCost`, not the lower default.
-  const bounded = (value: number): number =>
-    value > Number.MAX_SAFE_INTEGER ? maxCost : Math.min(isCost(value) ? value : fallback, maxCost)
+  // A handler may read any of the values, and the default for one that is no number. A number that is too large to count costs
+  // `maxCost`.
+  const bounded = ({ most, isPartial }: Numbers): number =>
+    Math.min(Math.max(Math.ceil(most), isPartial ? fallback : 1), maxCost)
   // A function is the app's code: an invalid value is a mistake and throws, while one from a client falls back to the
   // default.
   if (typeof cost === 'function') {
-    return checked(cost, (returned) => Math.min(checkReturnedCost(returned), maxCost), inTime('cost'))
+    const costOf = checked(cost, (returned) => Math.min(checkReturnedCost(returned), maxCost), inTime('cost'))
+    return ({ request }) => costOf(request)
   }
   if (typeof cost === 'number') return fixedReader(cost, options)
   const [kind, name] = splitSelector(cost)
   if (kind === 'header' && name === 'content-length') return lengthReader(options.maxCost, bounded, reader)
-  if (kind === 'header') return (request) => bounded(parseCost(reader.header(request, name)))
-  if (kind === 'query') return (request) => mostOf(reader.query(request, name), (value) => bounded(parseCost(value)))
+  if (kind === 'header') {
+    // A header that is repeated is a list.
+    const read = (request: R): Numbers => numbersIn(reader.header(request, name)?.split(',') ?? [''])
+    return (parts) => bounded(parts.once(`cost ${cost}`, read))
+  }
+  if (kind === 'query') {
+    const parameterOf = parameterReader(name, requestSources)
+    return (parts) =>
+      bounded(
+        parts.once(`cost ${cost}`, () => {
+          const { values, nested } = parameterOf(parts)
+          return numbersIn([...values, ...nested])
+        }),
+      )
+  }
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `cost must be a whole number, 'header:NAME', 'query:NAME' or a function; got ${formatValue(cost)}.`,
@@ -69,7 +90,7 @@ function fixedReader<R>(fixed: number, { cost, defaultCost = 1, maxCost = fixed 
  */
 function lengthReader<R>(
   maxCost: number | undefined,
-  bounded: (value: number) => number,
+  bounded: (numbers: Numbers) => number,
   reader: RequestReader<R>,
 ): Read<R, number> {
   if (maxCost === undefined) {
@@ -79,25 +100,42 @@ function lengthReader<R>(
     )
   }
   const hidesBody = reader.hidesBody ?? ((request) => !WITHOUT_BODY.includes(reader.method(request)))
-  return (request) => {
+  return ({ request }) => {
     const length = reader.header(request, 'content-length')
     const chunked = reader.header(request, 'transfer-encoding') !== undefined
-    return chunked || (length === undefined && hidesBody(request)) ? maxCost : bounded(parseCost(length))
+    return chunked || (length === undefined && hidesBody(request)) ? maxCost : bounded(numbersIn([length ?? '']))
   }
 }
 
-/** The cost of a query parameter: if it is repeated, the most of its values, whichever of them the handler reads. */
-function mostOf(values: QueryValues, costOf: (value: string | undefined) => number): number {
-  const [first, ...others] = typeof values === 'object' ? values : [values]
-  return others.reduce((most, value) => Math.max(most, costOf(value)), costOf(first))
+/** The numbers in the values of a header or parameter. */
+interface Numbers {
+  /** The largest; 0 if none is above 0. */
+  readonly most: number
+  /** Whether a value has no number above 0. */
+  readonly isPartial: boolean
 }
+
+function numbersIn(values: readonly string[]): Numbers {
+  let most = 0
+  let isPartial = false
+  for (const value of values) {
+    const number = numberIn(value.trim())
+    isPartial ||= !(number > 0)
+    if (number > most) most = number
+  }
+  return { most, isPartial }
+}
+
+/** The largest number that `Number`, `parseFloat` and `parseInt` read: they differ about `50 pages`, `0x32` and `50e-1`. */
+const numberIn = (text: string): number =>
+  // Only `Number` reads these, and nothing that the others do not.
+  text.startsWith('0') && /[bo]/i.test(text.charAt(1))
+    ? Number(text)
+    : Math.max(Number.parseFloat(text) || 0, Number.parseInt(text) || 0)
 
 const WITHOUT_BODY: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE', 'CONNECT']
 
 const isCost = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
-
-/** Digits only: '1e9', '0x10', ' 5' and '5, 5' are not costs. */
-const parseCost = (text: string | undefined): number => (text !== undefined && /^\d+$/.test(text) ? Number(text) : 0)
 
 function wholeCost(what: string, value: number): number {
   if (isCost(value)) return value

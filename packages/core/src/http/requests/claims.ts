@@ -1,31 +1,27 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
+import type { RequestParts } from './parts.ts'
 import type { Claims } from './reader.ts'
 import { checkReturnedClaims } from './returned.ts'
 
-/** The verified claims about the user of one request. */
-export type ClaimsOf = () => MaybePromise<Readonly<Record<string, unknown>> | undefined>
-
-/** Looks up the claims of a request on their first use. */
-export function claimsOnce<R>(claims: Claims<R> | undefined, request: R): ClaimsOf {
-  if (claims === undefined) return noClaims
-  const lookUp = checked(claims, checkReturnedClaims, inTime('claims'))
-  let known: { readonly claims: ReturnType<ClaimsOf> } | undefined
-  return () => {
-    known ??= { claims: lookUp(request) }
-    return known.claims
+/**
+ * Builds the function that looks up the verified claims about a request's user. Throws a QuotaError, which names the option
+ * `what` that needs them, without the `claims` option.
+ */
+export function claimsReader<R>(
+  what: string,
+  claims: Claims<R> | undefined,
+): (parts: RequestParts<R>) => MaybePromise<Readonly<Record<string, unknown>> | undefined> {
+  if (claims === undefined) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `${what} needs claims that the app has verified: claims: (request) => request.user.`,
+    )
   }
+  const lookUp = checked(claims, checkReturnedClaims, inTime('claims'))
+  return (parts) => parts.once('claims', lookUp)
 }
-
-const noClaims = (): undefined => undefined
-
-/** The error for a claim that is used without the `claims` option. */
-export const needsClaims = (what: string): QuotaError =>
-  new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${what} needs claims that the app has verified: claims: (request) => request.user.`,
-  )
 
 /** A claim that the app has verified; undefined if it is missing. Inherited properties are no claims. */
 export const claimIn = (claims: Readonly<Record<string, unknown>> | undefined, name: string): unknown =>

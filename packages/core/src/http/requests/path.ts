@@ -1,66 +1,77 @@
-/**
- * The segments of a path, read as leniently as the most lenient router does: without empty ones, in lower case,
- * decoded. Otherwise another spelling of the path would evade the policy.
- */
-export const segmentsOf = (path: string): readonly string[] =>
-  path
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map(literalSegment)
+import { decoded, PATH } from './decoded.ts'
 
-/** The canonical spelling of a segment. */
-export const literalSegment = (segment: string): string => decoded(segment).toLowerCase()
-
-/**
- * The readings of a path: if it has empty segments, with these, which Fastify accepts as parameters; as other routers
- * read it; and if that differs, as file servers and proxies do, which decode slashes, treat backslashes as slashes, and
- * resolve dots.
- */
-export function interpretationsOf(path: string | readonly string[]): readonly (readonly string[])[] {
-  if (typeof path !== 'string') return path.flatMap(interpretationsOf)
-  const readings: (readonly string[])[] = path.includes('//') ? [path.slice(1).split('/').map(literalSegment)] : []
-  readings.push(segmentsOf(path))
-  if (AMBIGUOUS.test(path)) readings.push(resolved(path))
-  return readings
+/** The readings of a path: routers, file servers and proxies differ about what a path is. */
+export interface PathReadings {
+  /**
+   * Each reading by its segments: if it has empty segments, with these, which Fastify accepts as parameters; as other routers
+   * read it; and if that differs, as file servers and proxies do, which decode slashes, treat backslashes as slashes, and
+   * resolve dots.
+   */
+  readonly readings: readonly (readonly string[])[]
+  /**
+   * The readings of a path whose slashes end or surround empty parameters, as Fastify and h3 1 have them: with all slashes,
+   * without the last one, and without doubled ones.
+   */
+  readonly empty: readonly (readonly string[])[]
 }
 
-/**
- * The readings of a path whose slashes end or surround empty parameters, as Fastify and h3 1 have them: with all slashes,
- * without the last one, and without doubled ones.
- */
-export function emptyReadingsOf(path: string | readonly string[]): readonly (readonly string[])[] {
-  if (typeof path !== 'string') return path.flatMap(emptyReadingsOf)
-  if (!path.endsWith('/')) return []
-  const whole = path.slice(1).split('/').map(literalSegment)
-  return [whole, whole.slice(0, -1), [...segmentsOf(path), '']]
+const SLASH = 47
+const BACKSLASH = 92
+
+/** Reads a path as leniently as the most lenient router does: otherwise another spelling of it would evade the policy. */
+export function readPath(path: string): PathReadings {
+  const text = canonical(path)
+  const whole: string[] = []
+  const resolved: string[] = []
+  let isAmbiguous = false
+  let start = text.charCodeAt(0) === SLASH ? 1 : 0
+  for (let at = start, from = start; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : SLASH
+    if (code !== SLASH && code !== BACKSLASH) continue
+    if (resolve(resolved, text.slice(from, at)) || code === BACKSLASH) isAmbiguous = true
+    from = at + 1
+    if (code === BACKSLASH) continue
+    whole.push(text.slice(start, at))
+    start = from
+  }
+  return readingsOf(whole, isAmbiguous ? [resolved] : [])
 }
 
-const AMBIGUOUS = /[%\\]|\/\.{1,2}(?:\/|$)/
+/** Appends a part of a path to those before it. Returns whether it is dots. */
+function resolve(parts: string[], part: string): boolean {
+  const isDots = part === '.' || part === '..'
+  if (part === '..') parts.pop()
+  else if (part !== '' && !isDots) parts.push(part)
+  return isDots
+}
+
+function readingsOf(whole: readonly string[], resolved: readonly (readonly string[])[]): PathReadings {
+  const segments = whole.filter((segment) => segment !== '')
+  const ends = whole.at(-1) === ''
+  const isDoubled = whole.length > segments.length + (ends ? 1 : 0)
+  return {
+    readings: [...(isDoubled ? [whole] : []), segments, ...resolved],
+    empty: ends ? [whole, whole.slice(0, -1), [...segments, '']] : [],
+  }
+}
+
+/** The canonical spelling of a segment or a path: decoded, and in lower case. An encoded slash is no slash for routers. */
+export const canonical = (text: string): string => decoded(text, PATH)
 
 /** The canonical spelling of a path: `/login` for `//x/../LOGIN/`. */
-export const plainPath = (path: string | readonly string[]): string =>
-  `/${interpretationsOf(firstReading(path)).at(-1)?.join('/')}`
+export const plainPath = (path: string | readonly string[]): string => plainReading(readPath(firstReading(path)))
+
+/** The canonical spelling of a path by its readings. */
+export const plainReading = ({ readings }: PathReadings): string => `/${readings.at(-1)?.join('/')}`
 
 /** The router's own reading of a path. */
 export const firstReading = (path: string | readonly string[]): string =>
   typeof path === 'string' ? path : (path[0] ?? '')
 
-function resolved(path: string): readonly string[] {
-  const segments: string[] = []
-  for (const segment of path.split('/').map(decoded).join('/').toLowerCase().split(/[/\\]/)) {
-    if (segment === '..') segments.pop()
-    else if (segment !== '' && segment !== '.') segments.push(segment)
-  }
-  return segments
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
-}
+const segmentsOf = (path: string): readonly string[] =>
+  canonical(path)
+    .split('/')
+    .filter((segment) => segment !== '')
 
 /** A path without a prefix of as many segments; undefined if there is no prefix. */
 export function pathBelow(prefix: string, path: string | readonly string[]): string | undefined {

@@ -1,10 +1,8 @@
 import type { Awaitable } from '../../common/maybe-promise.ts'
+import type { Query } from './query.ts'
 
 /** Returns the claims about a request's user that the app has verified, such as the payload of a checked token. */
 export type Claims<R> = (request: R) => Awaitable<Readonly<Record<string, unknown>> | undefined | null>
-
-/** The values of a query parameter: several if it is repeated, undefined if it is missing. */
-export type QueryValues = string | readonly string[] | undefined
 
 /** Reads a framework's request `R`: everything that the guard needs of HTTP. Header names are passed in lower case. */
 export interface RequestReader<R> {
@@ -50,10 +48,15 @@ export interface RequestReader<R> {
   /** The value of a header, whose name is in lower case; undefined if it is missing. */
   header(request: R, name: string): string | undefined
   /**
-   * The decoded value of a query parameter; all values if it is repeated, or if the framework and a URL parser read it
-   * differently; undefined if it is missing.
+   * The query as the framework has parsed it, or as text without the question mark: several texts if the framework and a URL
+   * parser read it differently.
    */
-  query(request: R, name: string): QueryValues
+  query(request: R): Query | undefined
+  /**
+   * How many parameters of a text the framework reads; of a longer one, it ignores the rest.
+   * @default all
+   */
+  readonly mostParameters?: number
   /**
    * Whether a request has a body that neither `Content-Length` nor `Transfer-Encoding` announces, as HTTP/2 allows.
    * Default: true for methods that send a body, such as POST.
@@ -75,20 +78,4 @@ export interface RequestReader<R> {
    * listening.
    */
   onClientClosed(request: R, listener: () => void): () => void
-}
-
-/** The values of a parameter, as parsers of queries return them: text, or a list if it is repeated. Objects are no values. */
-export function queryValues(parsed: unknown): QueryValues {
-  if (Array.isArray(parsed)) return parsed.map((value) => (typeof value === 'string' ? value : ''))
-  return typeof parsed === 'string' ? parsed : undefined
-}
-
-/**
- * The value of a query parameter; empty if it is missing, or if its values differ. Which of them a handler reads depends on
- * the framework and on the handler: a client could choose its key with the others.
- */
-export function soleValue(values: QueryValues): string {
-  if (typeof values === 'string') return values
-  const [first = ''] = values ?? []
-  return values?.every((value) => value === first) ? first : ''
 }

@@ -73,6 +73,9 @@ export function incomingOf({ url }: Pick<FetchRequest, 'url'>, beside: unknown):
   const { incoming } = (beside ?? {}) as RuntimeContext
   // In Workers, any property of a service binding of this name is a function.
   if (typeof incoming?.url !== 'string') return undefined
+  // Most often, the whole target is the same.
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  if (url.length === start + incoming.url.length && url.endsWith(incoming.url)) return incoming
   const [path = ''] = incoming.url.split('?', 1)
   const [, own] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
   return path === own ? incoming : undefined

@@ -1,0 +1,111 @@
+type Call = (this: unknown, ...args: unknown[]) => unknown
+/** How many characters a call visits. */
+type Visits = (self: string, args: readonly unknown[], result: unknown) => number
+
+const { exec } = RegExp.prototype
+const { indexOf } = String.prototype
+
+const one: Visits = () => 1
+const whole: Visits = ({ length }) => length
+const argument: Visits = (_, [text]) => String(text).length
+/** Regular expressions are counted where they are executed. */
+const unlessPattern: Visits = ({ length }, [search]) => (search instanceof RegExp ? 0 : length)
+const trimmed: Visits = ({ length }, _, result) => length - String(result).length
+const forward: Visits = (self, [search, from]) => {
+  const start = Math.min(Number(from ?? 0), self.length)
+  const found = indexOf.call(self, String(search), start)
+  return (found < 0 ? self.length : found + String(search).length) - start
+}
+const backward: Visits = ({ length }, [, from], found) =>
+  Math.min(Number(from ?? length), length) - Math.max(Number(found), 0)
+
+const STRING: Readonly<Record<string, Visits>> = {
+  at: one,
+  charAt: one,
+  charCodeAt: one,
+  codePointAt: one,
+  concat: whole,
+  endsWith: argument,
+  includes: forward,
+  indexOf: forward,
+  lastIndexOf: backward,
+  replace: unlessPattern,
+  replaceAll: unlessPattern,
+  split: unlessPattern,
+  startsWith: argument,
+  toLowerCase: whole,
+  toUpperCase: whole,
+  trim: trimmed,
+  trimEnd: trimmed,
+  trimStart: trimmed,
+}
+
+const FUNCTIONS = ['decodeURI', 'decodeURIComponent', 'encodeURI', 'encodeURIComponent', 'parseFloat', 'parseInt']
+/** Each call of these visits all parameters, and of a loop over them, one. */
+const PARAMETERS = ['get', 'getAll', 'has']
+
+/**
+ * Counts the characters that code visits by calls of the language, until the function that it returns is called, which returns
+ * the count. It counts what is called, not what engines make of it, so that it is the same on every machine. A `slice` visits
+ * nothing, and code that is to be counted reads single characters by methods.
+ */
+export function countTextSteps(): () => number {
+  let steps = 0
+  const undo: (() => void)[] = []
+  const patch = (on: object, name: string, make: (original: Call) => unknown): void => {
+    const descriptor = Object.getOwnPropertyDescriptor(on, name) as PropertyDescriptor
+    Object.defineProperty(on, name, { ...descriptor, value: make(descriptor.value as Call) })
+    undo.push(() => Object.defineProperty(on, name, descriptor))
+  }
+  const counting =
+    (visits: Visits) =>
+    (original: Call): Call =>
+      function (...args) {
+        const result = Reflect.apply(original, this, args)
+        steps += visits(this as string, args, result)
+        return result
+      }
+  for (const [name, visits] of Object.entries(STRING)) patch(String.prototype, name, counting(visits))
+  for (const name of FUNCTIONS) patch(globalThis, name, counting(argument))
+  for (const name of ['parseFloat', 'parseInt']) patch(Number, name, counting(argument))
+  for (const name of PARAMETERS) {
+    patch(
+      URLSearchParams.prototype,
+      name,
+      counting((self) => Object(self).size),
+    )
+  }
+  patch(
+    Array.prototype,
+    'join',
+    counting((_, __, result) => String(result).length),
+  )
+  patch(
+    RegExp.prototype,
+    'exec',
+    () =>
+      function (this: RegExp, text: string) {
+        const start = this.global || this.sticky ? this.lastIndex : 0
+        const found = exec.call(this, text)
+        const end = found === null ? (this.sticky ? start + 1 : String(text).length) : found.index + found[0].length
+        steps += Math.max(end - start, 1)
+        return found
+      },
+  )
+  const constructed = (original: Call): Call =>
+    new Proxy(original, {
+      apply: (target, self, args) => {
+        steps += String(args[0]).length
+        return Reflect.apply(target, self, args)
+      },
+      construct: (target, args, made) => {
+        steps += String(args[0] ?? '').length
+        return Reflect.construct(target, args, made) as object
+      },
+    })
+  for (const name of ['Number', 'URL', 'URLSearchParams']) patch(globalThis, name, constructed)
+  return () => {
+    for (const each of undo.reverse()) each()
+    return steps
+  }
+}
