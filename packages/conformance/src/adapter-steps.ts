@@ -6,9 +6,6 @@ import type { NeutralOptions, NeutralRequest, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 import { countTextSteps } from './text-steps.ts'
 
-/** How often a character of a request may be visited. */
-const MOST_VISITS = 4
-
 /** As much as servers accept: Node's limit is 16 KiB for all headers. */
 const LENGTH = 15_000
 
@@ -72,9 +69,13 @@ const policies = [
  * Tests that a request is read in time linear in its bytes, once for all policies: otherwise a client that is already denied
  * blocks the event loop.
  */
-export function testTextSteps(test: TestFunction, mount: (options: NeutralOptions) => Send | Promise<Send>): void {
+export function testTextSteps(
+  test: TestFunction,
+  mount: (options: NeutralOptions) => Send | Promise<Send>,
+  mostVisits: number,
+): void {
   for (const trusted of ['x-forwarded-for', 'forwarded']) {
-    test(`visits each byte of a request at most ${MOST_VISITS} times, however many policies there are: ${trusted}`, async () => {
+    test(`visits each byte of a request at most ${mostVisits} times, however many policies there are: ${trusted}`, async () => {
       let stop: (() => number) | undefined
       let steps = 0
       const send = await mount({
@@ -105,7 +106,8 @@ export function testTextSteps(test: TestFunction, mount: (options: NeutralOption
           const few = await stepsOf(make(text))
           const many = await stepsOf(make(text.repeat(LENGTH / text.length)))
           const visits = (many - few) / LENGTH
-          if (visits > MOST_VISITS) above.push(`${where} ${JSON.stringify(text)}: ${visits.toFixed(1)}`)
+          // Texts of different lengths are not repeated to exactly the same length.
+          if (visits > mostVisits + 0.05) above.push(`${where} ${JSON.stringify(text)}: ${visits.toFixed(1)}`)
         }
       }
       assert.deepEqual(above, [])

@@ -24,8 +24,17 @@ const reported = ({ status, headers }: NeutralResponse): readonly unknown[] => [
   ...OF_DRAFTS.map((name) => headers[name]),
 ]
 
+/** Bounds of what an adapter does for a request. */
+export interface AdapterBounds {
+  /**
+   * How often a character of a request may be visited until the request is counted.
+   * @default `4`
+   */
+  readonly mostVisits?: number
+}
+
 /** Tests that an adapter behaves like all others in HTTP. */
-export function testAdapter(test: TestFunction, mountIn: Mount): void {
+export function testAdapter(test: TestFunction, mountIn: Mount, { mostVisits = 4 }: AdapterBounds = {}): void {
   const mount = (options: NeutralOptions, ...inner: NeutralOptions[]): Send | Promise<Send> =>
     mountIn(options, { timeout: new Promise(() => {}), inner, onHandled: () => {}, limited: (limit) => limit })
   test('allows the quota, reports remaining units, and denies the rest with a problem document', async () => {
@@ -224,7 +233,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount): void {
   testKeySpellings(test, mount)
   testWrittenCosts(test, mount)
   testPoliciesApart(test, mount)
-  testTextSteps(test, mount)
+  testTextSteps(test, mount, mostVisits)
   testWaiting(test, mount)
   testHeaders(test, mount)
   testLateVerdicts(test, mountIn)

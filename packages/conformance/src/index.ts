@@ -1,4 +1,4 @@
-export { testAdapter } from './adapter.ts'
+export { type AdapterBounds, testAdapter } from './adapter.ts'
 export { type FakeClock, fakeClock, START } from './clock.ts'
 export { type Fault, type FaultyStore, faultyStore } from './faulty.ts'
 export { sendInto } from './handler.ts'

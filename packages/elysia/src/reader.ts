@@ -30,9 +30,10 @@ const peer = (context: RequestContext): string | undefined => connectionAddress(
  * path or of the query; a handler that parses the URL does not.
  */
 function pathOf({ request: { url } }: RequestContext): string | readonly string[] {
-  const { path, fragment } = targetOf(url)
+  const { path } = targetOf(url)
   const start = url.indexOf('/', SHORTEST)
-  if (fragment === '' && url.startsWith(path, start)) return path
+  const isFirst = start === url.indexOf('/', url.indexOf('://') + 3)
+  if (isFirst && url.charAt(start + path.length) !== '#') return path
   const [routed = '/'] = url.slice(Math.max(0, start)).split('?', 1)
   const [, whole = '/'] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
   return routed === whole ? routed : [routed, whole]
@@ -50,7 +51,8 @@ export const reader: RequestReader<RequestContext> = {
   peer,
   method: ({ request }) => request.method,
   path: pathOf,
-  pathInMount: ({ prefix = '', request }: PrefixedContext) => pathBelow(prefix, new URL(request.url).pathname),
+  pathInMount: ({ prefix = '', request }: PrefixedContext) =>
+    prefix === '' ? undefined : pathBelow(prefix, new URL(request.url).pathname),
   header: ({ request }, name) => fetchHeader(request, name),
   query: queriesOf,
   hidesBody: (context) => hasHiddenBody(context.request, runtimeOf(context)),

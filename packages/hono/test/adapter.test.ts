@@ -23,10 +23,17 @@ function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: 
   return app
 }
 
-testAdapter(test, (options, scene) => {
-  const app = build(options, scene)
-  return sendInto((request) => app.fetch(request, from('203.0.113.7')))
-})
+// A query with a second question mark is read as each version of Hono reads it.
+const mostVisits = 7
+
+testAdapter(
+  test,
+  (options, scene) => {
+    const app = build(options, scene)
+    return sendInto((request) => app.fetch(request, from('203.0.113.7')))
+  },
+  { mostVisits },
+)
 
 test.each([{}, { refundIf: () => true }])(
   'sets its headers on a response that the handler made: %o',

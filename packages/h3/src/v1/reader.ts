@@ -39,6 +39,8 @@ const addressOf = ({ context }: H3Event): string | undefined => (context as Cont
  */
 function pathOf({ node: { req }, path }: H3Event): readonly string[] {
   const target = req.originalUrl ?? path
+  const end = target.search(/\?|%3f/i)
+  if (target === path && (end < 0 || target.charAt(end) === '?')) return [end < 0 ? target : target.slice(0, end)]
   const [requested = ''] = target.split('?', 1)
   const [routed = ''] = target.split(/\?|%3f/i, 1)
   const [below = ''] = path.split('?', 1)
@@ -58,9 +60,9 @@ function wholePathOf(event: H3Event): readonly string[] {
  */
 function queriesOf({ path }: H3Event): readonly string[] {
   // getQuery looks for a user name behind two slashes, beyond the question mark.
-  const behindUser = path.replace(/^([\w+.-]{2,}:)?[/\\]{2}[^/\\@]+@/, '')
   const { query } = targetOf(path)
-  return behindUser === path ? [query] : [query, targetOf(behindUser).query]
+  if (/^\/[^/\\]/.test(path.slice(0, 2))) return [query]
+  return [query, targetOf(path.replace(/^([\w+.-]{2,}:)?[/\\]{2}[^/\\@]+@/, '')).query]
 }
 
 /**
