@@ -1,4 +1,4 @@
-import fastify from 'fastify'
+import fastify, { type FastifyReply } from 'fastify'
 import { expect, test } from 'vitest'
 import { perMinute, type RateLimitOptions, rateLimit } from '../src/index.ts'
 
@@ -35,3 +35,29 @@ test.each<[string, RateLimitOptions['onDenied'], number, string]>([
   expect(response.headers.get('ratelimit')).toBe('"default";r=0;t=60')
   await app.close()
 })
+
+// Nothing missed the check before the answer: an answer that comes too late would be sent a second time.
+test.each(['answer', 'nothing'])(
+  'sends no second answer if onDenied returns %s after a timeout has answered',
+  async (kind) => {
+    const lines: string[] = []
+    const app = fastify({ logger: { level: 'warn', stream: { write: (line: string) => void lines.push(line) } } })
+    const replies: FastifyReply[] = []
+    const sent: unknown[] = []
+    let answer = (_: object | undefined): void => {}
+    const onDenied = (): Promise<object | undefined> =>
+      new Promise((resolve) => {
+        answer = resolve
+        replies[1]?.code(503).send('timeout')
+      })
+    app.addHook('onRequest', async (_, reply) => void replies.push(reply))
+    app.addHook('onRequest', rateLimit({ quota: perMinute(1), onDenied }))
+    app.addHook('onSend', async (_, __, payload) => void sent.push(payload))
+    app.get('/', async () => 'ok')
+    await app.inject('/')
+    expect((await app.inject('/')).body).toBe('timeout')
+    answer(kind === 'answer' ? { body: 'late', headers: { 'x-late': '1' } } : undefined)
+    await new Promise(setImmediate)
+    expect([sent, lines, replies[1]?.hasHeader('x-late')]).toEqual([['ok', 'timeout'], [], false])
+  },
+)

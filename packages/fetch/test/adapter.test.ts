@@ -204,6 +204,19 @@ test('reads the status of a Response that the handler throws', async () => {
   expect((await attempt()).status).toBe(429)
 })
 
+// Nothing missed the check of what is thrown: no response can be made of these, and its error took the place of the thrown one.
+test('takes a thrown response without a status of its own for a 500', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const thrown = Response.error()
+  const limit = rateLimit({ quota: perMinute(1), key: () => 'ann', countIf: [500], store })
+  const fails = limit(() => {
+    throw thrown
+  })
+  await expect(fails(new Request(URL_))).rejects.toBe(thrown)
+  await settled()
+  expect((await fails(new Request(URL_))).status).toBe(429)
+})
+
 // A client had all requests refunded that it aborted, if that made the handler throw.
 test('keeps the units of a request whose client left before its handler threw', async () => {
   const store = memoryStore({ clock: fakeClock() })
