@@ -17,5 +17,7 @@ test('counts each procedure of a batch by its cost, and reports the wait', async
   })
   const denied = await ask('search')
   expect([denied.status, denied.headers.get('retry-after')]).toEqual([429, '1'])
+  // It had a link to our pages, from the message of the cause.
+  expect(await denied.json()).toMatchObject({ error: { message: 'The rate limit is exceeded.' } })
   expect((await ask('search', 'bob')).status).toBe(200)
 })

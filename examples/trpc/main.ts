@@ -26,7 +26,8 @@ export function handlerOn(store: Store): (request: Request) => Promise<Response>
     t.procedure.use(async ({ ctx, next }) => {
       const decision = await limiter.consume(ctx.user, cost)
       if (decision.allowed) return next()
-      throw new TRPCError({ code: 'TOO_MANY_REQUESTS', cause: new RateLimitedError(decision) })
+      const cause = new RateLimitedError(decision)
+      throw new TRPCError({ code: 'TOO_MANY_REQUESTS', message: 'The rate limit is exceeded.', cause })
     })
   const router = t.router({
     read: limited(1).query(() => 'read'),

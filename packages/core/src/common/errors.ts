@@ -108,7 +108,8 @@ export class StoreError extends Error {
     cause?: unknown,
     { reason = 'error', late, healthy = false }: Pick<Partial<StoreError>, 'reason' | 'late' | 'healthy'> = {},
   ) {
-    super(withLink(message, 'ERR_SPILLWAY_STORE'), { cause })
+    // Without a link to its page: frameworks send the messages of such errors to clients.
+    super(message, { cause })
     this.reason = reason
     this.late = late?.catch(async (failure?: Partial<StoreError>) => {
       const answer = await failure?.late

@@ -1,4 +1,4 @@
-import { type ErrorCode, instancesNamed, withLink } from '../common/errors.ts'
+import { type ErrorCode, instancesNamed } from '../common/errors.ts'
 import type { Decision } from './decision.ts'
 
 /**
@@ -20,7 +20,8 @@ export class RateLimitedError extends Error {
   readonly decision: Decision
 
   constructor(decision: Decision, queues = false) {
-    super(withLink(`wait rejected: ${whyNot(decision, queues)}.`, 'ERR_SPILLWAY_RATE_LIMITED'))
+    // Without a link to its page: frameworks send the messages of such errors to clients.
+    super(`wait rejected: ${whyNot(decision, queues)}.`)
     this.decision = decision
   }
 }
