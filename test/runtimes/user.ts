@@ -27,7 +27,10 @@ export const limiter = rateLimiter({ quotas: { burst: quota, daily: perDay(10_00
 export const remaining: number = limiter.consumeSync('alice').remaining
 
 const policies = policiesFrom([{ name: 'daily', quota: '10000/day' }])
-export const middlewares = [express, koa, hono, fastify].map(({ rateLimit }) => rateLimit({ quota, store }))
+export const middlewares = [
+  ...[express, koa, fastify].map(({ rateLimit }) => rateLimit({ quota, store })),
+  hono.rateLimit({ quota, store }),
+]
 export const handler: (request: Request, env: { name: string }) => Promise<Response> = fetch.rateLimit({ policies })(
   (request: Request, env: { name: string }) => new Response(`${env.name} ${fetch.decisionOf(request)?.remaining}`),
 )

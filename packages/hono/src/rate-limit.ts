@@ -26,8 +26,9 @@ declare module 'hono' {
   }
 }
 
-/** The options of `rateLimit`. */
-export type RateLimitOptions<Name extends string = string> = Options<Context, Context, Name>
+/** The options of `rateLimit`, whose functions get a context with the variables and bindings of the app, `E`. */
+// biome-ignore lint/suspicious/noExplicitAny: as in Hono's Context, of any app
+export type RateLimitOptions<Name extends string = string, E extends Env = any> = Options<Context<E>, Context<E>, Name>
 
 /** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
 export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>>, ByKey<Name> {
@@ -48,13 +49,16 @@ export interface Counted<Name extends string = string> {
 
 /**
  * Returns middleware that limits requests: by default, each client address, in memory. Throws a `QuotaError` if an option
- * is invalid.
+ * is invalid. If a function of the options names the variables of the app, `(c: Context<AppEnv>) => …`, all of them know these.
  *
  * @example
  * app.use(rateLimit({ quota: perMinute(100) }))
  */
-export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
-  const guard = httpGuard<Context, Context, Name>(options, reader, memoryStore)
+// biome-ignore lint/suspicious/noExplicitAny: as in Hono's Context, of any app
+export function rateLimit<Name extends string = 'default', E extends Env = any>(
+  options: RateLimitOptions<Name, E>,
+): RateLimit<Name> {
+  const guard = httpGuard<Context, Context, Name>(options as unknown as RateLimitOptions<Name>, reader, memoryStore)
   const middleware: MiddlewareHandler<Counted<Name>> = (c, next) => {
     if (typeof next !== 'function' || !hasMethod(c, 'newResponse')) throw calledByHand('(c, next)', [c, next])
     const verdict = guard(c)

@@ -52,3 +52,44 @@ test('outside one chain, a decision is typed, and its policies are strings', asy
   })
   expect(await (await app.request('/')).text()).toBe('burst')
 })
+
+// Reproduces a bug: the context of functions was that of any app, so that a misspelt variable was undefined, a key for all.
+test('functions of options know the variables and bindings of the app, once one of them names these', () => {
+  type Env = { Bindings: { SECRET: string }; Variables: { account: string } }
+  const quota = perSecond(1)
+  const named = rateLimit({
+    policies: [
+      { name: 'first', quota, key: (c: Context<Env>) => c.get('account') },
+      // @ts-expect-error: there is no such variable
+      { name: 'second', quota, key: (c) => c.get('acount') },
+    ],
+    // @ts-expect-error: there is no such variable
+    skip: (c) => c.get('acount') === 'ann' || c.env.SECRET === '',
+    onDenied: (c, { policy }) => c.text(`${policy} ${c.get('account')}`),
+  })
+  expectTypeOf(named.decisionOf).returns.toEqualTypeOf<RequestDecision<'first' | 'second'> | undefined>()
+  // @ts-expect-error: there is no such variable
+  rateLimit<'default', Env>({ quota, key: (c) => c.get('acount') })
+  rateLimit({ quota, key: (c) => c.get('whatever') })
+  new Hono<Env>().use(named).get('/', named, (c) => c.text(c.get('account')))
+})
+
+test('what is misspelt in a second policy is an error where it is', () => {
+  const misspelt = () => [
+    rateLimit({
+      policies: [
+        { name: 'first', quota: perSecond(1) },
+        // @ts-expect-error: there is no such option
+        { name: 'second', quota: perSecond(1), mtch: { path: '/' } },
+      ],
+    }),
+    rateLimit({
+      policies: [
+        { name: 'first', quota: perSecond(1), settle: () => 5 },
+        // @ts-expect-error: there is no such condition
+        { name: 'second', quota: perSecond(1), match: { pth: '/' } },
+      ],
+    }),
+  ]
+  expect(misspelt).toThrow('mtch')
+})
