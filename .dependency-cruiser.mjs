@@ -139,7 +139,7 @@ export default {
   options: {
     doNotFollow: { path: 'node_modules' },
     // What is built, also while the site is being built beside this check.
-    exclude: { path: '/dist/|^site/\\.vitepress/\\.temp/' },
+    exclude: { path: '/(build|dist)/|^site/\\.vitepress/\\.temp/' },
     tsPreCompilationDeps: true, // sees imports of types too
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },
   },

@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import { formatValue } from '@spillway/core/internal'
 import { errorOfClient, otherClient } from './other-clients.ts'
 import { EARLIER_MS, TimeoutError, type Until, within } from './until.ts'
@@ -57,6 +56,12 @@ export function runOn(database: Database): Run {
   throw errorOfClient(database)
 }
 
+/** The events of a pool that are listened to. */
+interface PoolEvents {
+  on(event: 'error', listener: () => void): unknown
+  on(event: 'connect', listener: (client: PgClient) => void): unknown
+}
+
 const survivors = new WeakSet<PgPool>()
 
 /**
@@ -64,11 +69,11 @@ const survivors = new WeakSet<PgPool>()
  * connection may be lost before its caller can listen: the end may be in one packet with what opens it. Statements on a
  * connection that was lost fail, also those of the app.
  */
-function surviveLostConnections(pool: PgPool & Partial<Pick<EventEmitter, 'on'>>): void {
+function surviveLostConnections(pool: PgPool & Partial<PoolEvents>): void {
   if (typeof pool.on !== 'function' || survivors.has(pool)) return
   survivors.add(pool)
   pool.on('error', ignore)
-  pool.on('connect', (client: PgClient) => client.on('error', ignore))
+  pool.on('connect', (client) => client.on('error', ignore))
 }
 
 async function runOnPglite(database: PgLite, { text, values }: PgQuery): Promise<readonly unknown[]> {

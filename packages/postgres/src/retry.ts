@@ -21,7 +21,7 @@ const isRetryable = (error: unknown): boolean => {
 /** How long a migration leaves a lock to others that it did not get in time, in milliseconds: much longer than it waited. */
 const LOCKED_PAUSE_MS = 1_000
 
-/** Retries until success, an error that is not retryable, or the deadline; a lock that was not free in time only if told. */
+/** Retries until success, an error that is not retryable, or the deadline; a lock that was not free in time only on request. */
 export async function retrying<T>(
   until: Until,
   run: (until: Until) => Promise<T>,
