@@ -3,16 +3,20 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import { createRequire } from 'node:module'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { node } from '@elysiajs/node'
 import fastifyWebSocket from '@fastify/websocket'
 import { createAdaptorServer, upgradeWebSocket } from '@hono/node-server'
 import { fakeClock } from '@spillway/conformance'
+import * as forElysia from '@spillway/elysia'
 import * as forExpress from '@spillway/express'
 import { memoryStore, perMinute, rateLimiter, settled } from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
+import * as forFetch from '@spillway/fetch'
 import * as forH3 from '@spillway/h3'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { plugin as crossws } from 'crossws/server/node'
+import { Elysia } from 'elysia'
 import express, { type Express } from 'express'
 import { fastify } from 'fastify'
 import { defineWebSocketHandler, H3, serve } from 'h3'
@@ -100,6 +104,29 @@ const servers: Readonly<Record<string, (options: Options) => Server | Promise<Se
       websocket: { server: new WebSocketServer({ noServer: true }) as never },
       overrideGlobalObjects: false,
     }) as Server
+  },
+  'fetch on the Node server of Hono': (options) => {
+    const app = new Hono()
+    app.get(
+      '/',
+      upgradeWebSocket(() => ({})),
+    )
+    const limit = forFetch.rateLimit(options as unknown as forFetch.RateLimitOptions)
+    return createAdaptorServer({
+      fetch: limit(app.fetch),
+      websocket: { server: new WebSocketServer({ noServer: true }) as never },
+      overrideGlobalObjects: false,
+    }) as Server
+  },
+  Elysia: async (options) => {
+    const app = new Elysia({ adapter: node() })
+    app.use(forElysia.rateLimit(options as unknown as forElysia.RateLimitOptions))
+    app.ws('/', {})
+    return new Promise((resolve) => {
+      app.listen({ port: 0, hostname: '127.0.0.1' }, (running) =>
+        resolve((running as unknown as { readonly node: { readonly server: Server } }).node.server),
+      )
+    })
   },
   h3: async (options) => {
     const app = new H3()

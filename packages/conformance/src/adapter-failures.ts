@@ -41,4 +41,32 @@ export function testFailures(test: TestFunction, mount: Mount): void {
       }
     }
   })
+
+  // Each framework has its own answer to an error, and to one with a status. Of a handler without a framework, the runtime
+  // answers 500, or the framework that calls it by the status of the error.
+  test('counts a request whose handler throws by the status of its response', async () => {
+    for (const thrown of [new Error('no'), Object.assign(new Error('no'), { status: 401, statusCode: 401 })]) {
+      const counted: number[] = []
+      let onCounted = (): void => {}
+      const once = new Promise<void>((resolve) => {
+        onCounted = resolve
+      })
+      const countIf = (status: number): boolean => {
+        counted.push(status)
+        onCounted()
+        return true
+      }
+      const onHandled = (): never => {
+        throw thrown
+      }
+      const scene = { timeout: new Promise<void>(() => {}), inner: [], onHandled, limited: <T>(limit: T) => limit }
+      const send = await mount({ quota: perMinute(1), countIf, store: modelStore(fakeClock()) }, scene)
+      const sent = await send().then(
+        ({ status }) => status,
+        () => ('status' in thrown ? 401 : 500),
+      )
+      await once
+      assert.deepEqual(counted, [sent])
+    }
+  })
 }

@@ -75,9 +75,9 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
   }
 
   /** The remaining units of the key, after pending refunds. */
-  const leftIn = async (store: Store, quota: Quota = QUOTA): Promise<number> => {
+  const leftIn = async (store: Store, quota: Quota = QUOTA, name: string = NAME): Promise<number> => {
     await new Promise<void>((resolve) => setImmediate(resolve))
-    return (await rateLimiter({ name: NAME, quota, store }).peek(KEY)).remaining
+    return (await rateLimiter({ name, quota, store }).peek(KEY)).remaining
   }
 
   for (const end of ['something else has answered', ...LEFT] as const) {
@@ -101,6 +101,21 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
       const handled = await sendLate(end, { cost }, store, asked)
       release()
       assert.deepEqual([await leftIn(store), handled()], [10, 0])
+    })
+
+    // No enforced policy counts such a request, so that no other verdict returns its units.
+    test(`returns the units of a policy that only watches if ${end}`, async () => {
+      const [asked, onAsked] = signalled()
+      const [released, release] = signalled()
+      const store = modelStore(fakeClock())
+      const skip = async (): Promise<boolean> => {
+        onAsked()
+        await released
+        return false
+      }
+      const handled = await sendLate(end, { mode: 'shadow', cost: 4, skip, settle: () => 3 }, store, asked)
+      release()
+      assert.deepEqual([await leftIn(store, QUOTA, `${NAME} (shadow)`), handled()], [10, 0])
     })
 
     test(`sends no denial if ${end} before the store denies`, async () => {

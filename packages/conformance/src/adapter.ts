@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Decision, perMinute, perSecond, type Store } from '@spillway/core'
 import { testByKey } from './adapter-by-key.ts'
+import { testContexts } from './adapter-context.ts'
 import { testWrittenCosts } from './adapter-costs.ts'
 import { testCountedStatuses } from './adapter-counted.ts'
 import { testDeniedAnswers } from './adapter-denied.ts'
@@ -237,6 +238,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount, { mostVisits = 4
   testWaiting(test, mount)
   testHeaders(test, mount)
   testLateVerdicts(test, mountIn)
+  testContexts(test, mountIn)
   testFailures(test, mountIn)
   testByKey(test, mountIn)
 }

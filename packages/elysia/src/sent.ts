@@ -1,4 +1,12 @@
-import { isAbandoned, srvxContext, untilRead, type Verdict } from '@spillway/core/http'
+import {
+  type Answered,
+  isAbandoned,
+  outgoingOf,
+  srvxContext,
+  untilRead,
+  type Verdict,
+  whenAnswered,
+} from '@spillway/core/http'
 
 type After = NonNullable<Verdict<Response>['after']>
 type Handler = (request: Request) => Response | Promise<Response>
@@ -33,20 +41,26 @@ export const settling =
 
 /** Settles a request when its response has been read to the end or cancelled. Returns the response to send. */
 export function whenRead(request: Request, response: Response): Response {
-  const settle = settlementOf(request, response, isAbandoned(request, srvxContext(request) ?? {}))
+  const context = srvxContext(request) ?? {}
+  const settle = settlementOf(request, response)
   if (settle === undefined) return response
+  const outgoing = outgoingOf(context)
+  if (outgoing?.req?.upgrade) {
+    whenAnswered(outgoing, settle)
+    return response
+  }
+  const status = isAbandoned(request, context) ? undefined : response.status
   const sent = untilRead(response.body, request.method)
-  if (sent) void sent.read.then(settle)
-  else settle()
+  if (sent) void sent.read.then(() => settle(status))
+  else settle(status)
   return sent ? new Response(sent.copy, response) : response
 }
 
-/** What settles a request, whose response has no status if its client disconnected before it was answered. */
-function settlementOf(request: Request, response: Response, abandoned: boolean): (() => void) | undefined {
+/** What settles a request by the status of its response, once. */
+function settlementOf(request: Request, response: Response): Answered | undefined {
   const afters = pending.get(request)
   pending.delete(request)
-  const status = abandoned ? undefined : response.status
-  return afters && (() => void Promise.all(afters.map((after) => after(status, response))))
+  return afters && ((status, ended) => void Promise.all(afters.map((after) => after(status, response, ended))))
 }
 
 /** Settles when Elysia reports that it has sent a response. */
@@ -55,7 +69,7 @@ export const settleNow = ({ request, response, set }: Sent): void => {
     response instanceof Response
       ? response
       : new Response(null, { status: statusOf(response, set.status), headers: textsOf(set.headers) })
-  settlementOf(request, sent, request.signal.aborted)?.()
+  settlementOf(request, sent)?.(request.signal.aborted ? undefined : sent.status)
 }
 
 /** The headers that are one text. */

@@ -5,11 +5,13 @@ import {
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
+  UPGRADED,
 } from '@spillway/core/http'
 import { calledByHand } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import { keepVerdict, reader, recordOf } from './reader.ts'
-import { denialResponse, responseTo, settleWhenRead, withLimitHeaders } from './response.ts'
+import { denialResponse, withLimitHeaders } from './response.ts'
+import { responseTo, settler } from './sent.ts'
 
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name, undefined>
@@ -61,23 +63,18 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       }
       keepVerdict(record, verdict)
       if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, record.limitHeaders)
+      const settle = settler(request, record.context, rest, after)
       try {
         const response = await handler(request, ...rest)
+        if (response) return settle(withLimitHeaders(response, request, record.limitHeaders))
         // Bun's handlers return nothing after upgrading the connection.
-        if (!response) return response
-        const status = statusSent(after, response, request, record.context)
-        const sent = withLimitHeaders(response, request, record.limitHeaders)
-        return settleWhenRead(sent, status, after, request, rest[1])
+        settle(new Response(null), UPGRADED)
+        return response
       } catch (thrown) {
-        const response = responseTo(thrown)
-        settleWhenRead(response, statusSent(after, response, request, record.context), after, request, rest[1])
+        settle(responseTo(thrown), undefined, true)
         throw thrown
       }
     }
   }
   return Object.assign(limit, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
-
-/** The status that the client receives, to settle by; undefined if it has disconnected before. */
-const statusSent = (after: unknown, { status }: Response, request: Request, context: unknown): number | undefined =>
-  after === undefined || isAbandoned(request, context) ? undefined : status

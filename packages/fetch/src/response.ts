@@ -1,4 +1,4 @@
-import { type Denial, isCookie, joinHeaders, untilRead, type Verdict } from '@spillway/core/http'
+import { type Denial, isCookie, joinHeaders } from '@spillway/core/http'
 import { processState } from '@spillway/core/internal'
 
 /**
@@ -63,37 +63,4 @@ function withHeaders(response: Response, limitHeaders: ReadonlyMap<string, strin
   const before = (name: string): string | null => response.headers.get(name)
   for (const [name, value] of joinHeaders([...limitHeaders], false, before)) response.headers.set(name, value)
   return response
-}
-
-/**
- * The response, after which the request's units are settled when it has been read. `status` is undefined if the client
- * disconnected before it was answered. `context` is the execution context of Workers.
- */
-export function settleWhenRead(
-  answer: Response,
-  status: number | undefined,
-  after: Verdict<Response>['after'],
-  { method }: Request,
-  context: unknown,
-): Response {
-  if (after === undefined) return answer
-  const sent = untilRead(answer.body, method)
-  const response = sent ? new Response(sent.copy, answer) : answer
-  waitUntil(
-    context,
-    (sent?.read ?? Promise.resolve()).then(() => after(status, response)),
-  )
-  return response
-}
-
-/** Keeps runtimes such as Workers running for work that outlasts the response. */
-function waitUntil(context: unknown, work: Promise<void>): void {
-  const { waitUntil } = (context ?? {}) as { waitUntil?: (work: Promise<void>) => void }
-  waitUntil?.call(context, work)
-}
-
-/** What answers a request whose handler has thrown, without its body: a `Response`, as React Router sends it, or a 500. */
-export function responseTo(thrown: unknown): Response {
-  const isResponse = thrown instanceof Response && thrown.status >= 200
-  return new Response(null, isResponse ? thrown : { status: 500 })
 }

@@ -1,6 +1,7 @@
 import {
   type ByKey,
   type Denial,
+  type Header,
   httpGuard,
   isAbandoned,
   isCookie,
@@ -14,7 +15,8 @@ import { calledByHand, hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { H3, H3Event, Middleware } from 'h3'
 import { contextOf, reader } from './reader.ts'
-import { whenSent } from './sent.ts'
+import { onceResponded } from './responded.ts'
+import { isFailure, whenSent } from './sent.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -82,9 +84,33 @@ function follow(verdict: Verdict<H3Event>, event: H3Event, next: Next): unknown 
   for (const staged of stagedBy(event)) {
     for (const [name, value] of joinHeaders(headers, limited, (name) => staged?.get(name))) staged?.set(name, value)
   }
-  if (denial === undefined) return after ? whenSent(event, next, after) : next()
+  if (denial === undefined) return passOn(event, after ? () => whenSent(event, next, after) : next, headers)
   const own = answer ? answer(undefined) : denial
   return own instanceof Promise ? own.then((known) => denied(event, known ?? denial)) : denied(event, own ?? denial)
+}
+
+/** Calls the handler. If it fails, h3 sends a Response of the app's `onError` without the headers that are staged. */
+function passOn(event: H3Event, next: () => unknown, headers: readonly Header[]): unknown {
+  if (!event.app?.config.onError || headers.length === 0) return next()
+  const keepIfFailed = (result: unknown): unknown => {
+    if (isFailure(result)) keepHeaders(event, headers)
+    return result
+  }
+  return (async () => next())().then(keepIfFailed, (thrown) => {
+    keepHeaders(event, headers)
+    throw thrown
+  })
+}
+
+/** Sets headers on the response as they are staged: with those of the limiters behind. */
+function keepHeaders(event: H3Event, headers: readonly Header[]): void {
+  const staged = stagedBy(event).findLast((each) => each !== undefined)
+  const kept = headers.map(([name]) => [name, staged?.get(name) ?? ''] as const)
+  onceResponded(event, (response) => {
+    try {
+      for (const [name, value] of kept) response.headers.set(name, value)
+    } catch {} // They are immutable.
+  })
 }
 
 /** h3 adds the first to successful responses and the second to errors. The h3 of Nitro 3.0.0 has no second. */

@@ -1,7 +1,16 @@
-import { isAbandoned, outgoingOf, untilRead, type Verdict, whenAnswered } from '@spillway/core/http'
+import {
+  isAbandoned,
+  isUpgrade,
+  outgoingOf,
+  UPGRADED,
+  untilRead,
+  type Verdict,
+  whenAnswered,
+} from '@spillway/core/http'
 import type { H3Event } from 'h3'
 import { keepAnswer } from './answers.ts'
 import { contextOf } from './reader.ts'
+import { onceResponded } from './responded.ts'
 
 type Done = NonNullable<Verdict<H3Event>['after']>
 
@@ -27,21 +36,34 @@ export function whenSent(event: H3Event, next: () => unknown, done: Done): unkno
 }
 
 async function whenRead(event: H3Event, next: () => unknown, done: Done): Promise<unknown> {
-  const status = (result: unknown): number | undefined =>
-    isAbandoned(event.req, contextOf(event)) ? undefined : statusIn(result, event)
+  const settle = (status: number | undefined, read?: Promise<void>): void => {
+    const sent = isAbandoned(event.req, contextOf(event)) ? undefined : status
+    event.waitUntil((read ?? Promise.resolve()).then(() => done(sent, event)))
+  }
+  /** Settles an error by the response that the app, or middleware around the limiter, makes of it. */
+  const settleError = (error: unknown): void => {
+    if (!onceResponded(event, (response) => settle(keepAnswer(event, response).status))) settle(statusIn(error, event))
+  }
+  let result: unknown
   try {
-    const result = keepAnswer(event, await next())
-    const known = status(result)
-    const stream = result instanceof Response ? result.body : result
-    const sent = stream instanceof ReadableStream ? untilRead(stream, event.req.method) : undefined
-    event.waitUntil(sent ? sent.read.then(() => done(known, event)) : done(known, event))
-    if (sent === undefined) return result
-    return result instanceof Response ? new Response(sent.copy, result) : sent.copy
+    result = keepAnswer(event, await next())
   } catch (thrown) {
-    event.waitUntil(done(status(errorOf(thrown)), event))
+    settleError(errorOf(thrown))
     throw thrown
   }
+  if (isFailure(result)) {
+    settleError(result)
+    return result
+  }
+  const stream = result instanceof Response && !isUpgrade(result) ? result.body : result
+  const sent = stream instanceof ReadableStream ? untilRead(stream, event.req.method) : undefined
+  settle(statusIn(result, event), sent?.read)
+  if (sent === undefined) return result
+  return result instanceof Response ? new Response(sent.copy, result) : sent.copy
 }
+
+/** Whether h3 answers a result by an error. Without a route it returns a symbol. */
+export const isFailure = (result: unknown): boolean => result instanceof Error || typeof result === 'symbol'
 
 /** The error that h3 makes of what is thrown: a number is a status, and what is neither is a 500. */
 function errorOf(thrown: unknown): unknown {
@@ -54,8 +76,7 @@ function errorOf(thrown: unknown): unknown {
  * are called.
  */
 function statusIn(result: unknown, { app, res }: H3Event): number | undefined {
-  if (result instanceof Response) return result.status
-  // Without a route, h3 returns a symbol.
+  if (result instanceof Response) return isUpgrade(result) ? UPGRADED : result.status
   const isMissing = typeof result === 'symbol'
   if (isMissing || result instanceof Error) {
     if (app?.config.onError) return undefined

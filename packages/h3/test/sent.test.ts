@@ -1,8 +1,8 @@
 import { createServer, type RequestListener } from 'node:http'
-import { fakeClock, sendTo } from '@spillway/conformance'
-import { H3, type H3Event, HTTPError, HTTPResponse, toNodeHandler } from 'h3'
-import { expect, test, vi } from 'vitest'
-import { memoryStore, perMinute, rateLimit, rateLimiter } from '../src/index.ts'
+import { fakeClock, sendInto, sendTo } from '@spillway/conformance'
+import { H3, type H3Event, HTTPError, HTTPResponse, type Middleware, onError, toNodeHandler } from 'h3'
+import { describe, expect, test, vi } from 'vitest'
+import { memoryStore, perMinute, rateLimit, rateLimiter, settled } from '../src/index.ts'
 
 function setUp(handler: (event: H3Event) => unknown) {
   const store = memoryStore({ clock: fakeClock() })
@@ -111,7 +111,7 @@ test.each([
   expect(await left()).toBe(8)
 })
 
-test('without a server, a request keeps its units if onError chooses the status, or its client has left', async () => {
+test('without a server, a request is settled by the status of onError, and keeps its units if its client has left', async () => {
   const quota = perMinute(10)
   for (const onError of [() => new Response('no', { status: 401 }), undefined]) {
     const store = memoryStore({ clock: fakeClock() })
@@ -132,4 +132,53 @@ test('without a server, a request keeps its units if onError chooses the status,
       expect((await limiter.peek('ann')).remaining, name).toBe(9)
     }
   }
+})
+
+/** Error handlers, and middleware around the limiter that handles errors. */
+const errorHandlers: Readonly<Record<string, { onError?: () => unknown; around?: Middleware }>> = {
+  'onError with a Response': { onError: () => new Response('no', { status: 401 }) },
+  'onError with a value and a status': {
+    onError: (_?: unknown, event?: H3Event) => {
+      if (event) event.res.status = 401
+      return 'no'
+    },
+  },
+  'onError with another error': { onError: () => new HTTPError({ status: 401 }) },
+  'onError that throws': { onError: throwing(() => new HTTPError({ status: 401 })) },
+  'middleware of h3': { around: onError(() => new Response('no', { status: 401 })) },
+}
+
+// Reproduces: without a server, a request that onError answers kept its units, and a Response of onError lacked the headers.
+describe.each(Object.entries(errorHandlers))('%s', (_, { onError: handle, around }) => {
+  test.each<[string, () => unknown]>([
+    ['an error', throwing(() => new Error('no'))],
+    ['an error that is returned', () => new Error('no')],
+    ['no route', missing],
+  ])('counts %s by the status that is sent, and keeps the headers', async (_, handler) => {
+    for (const served of [false, true]) {
+      const store = memoryStore({ clock: fakeClock() })
+      const app = new H3({ silent: true, ...(handle && { onError: handle }) })
+      if (around) app.use(around)
+      const common = { key: () => 'ann', store } as const
+      app.use(rateLimit({ ...common, name: 'all', quota: perMinute(9) }))
+      app.use(rateLimit({ ...common, name: 'failures', quota: perMinute(2), countIf: [401] }))
+      app.use(rateLimit({ ...common, name: 'errors', quota: perMinute(1), countIf: [500, 404] }))
+      app.get('/', handler)
+      const send = served ? await sendTo(createServer(toNodeHandler(app) as RequestListener)) : sendInto(app.fetch)
+      const answers: unknown[] = []
+      for (let i = 0; i < 3; i++) {
+        const { status, headers } = await send()
+        answers.push([status, headers['ratelimit']])
+        await settled()
+      }
+      // Middleware handles no error that is returned, and no missing route.
+      const isHandled = handle || String(handler).includes('throw')
+      if (!isHandled) continue
+      expect(answers).toEqual([
+        [401, '"all";r=8;t=7, "failures";r=1;t=30, "errors";r=0;t=60'],
+        [401, '"all";r=7;t=7, "failures";r=0;t=30, "errors";r=0;t=60'],
+        [429, '"all";r=6;t=7, "failures";r=0;t=30'],
+      ])
+    }
+  })
 })

@@ -82,9 +82,8 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
   const restoreHeaders = (): void => setHeaders(c, missingHeaders(joined, c.get('rateLimit') !== decision, before))
   for (const [name, value] of joined) c.header(name, value)
   if (denial) return answer ? answered(c, await answer(c), denial, restoreHeaders) : denied(c, denial)
-  await (after ? nextThen(c, next, after) : next())
   // A handler that returns a Response of its own discards the headers set above.
-  restoreHeaders()
+  await nextThen(c, next, restoreHeaders, after)
 }
 
 /** The response that `onDenied` has sent itself, with the headers added; otherwise the answer that it returned. */

@@ -35,3 +35,17 @@ export function replaceResponse(c: Context, response: Response): void {
   c.res = undefined
   c.res = response
 }
+
+/** Calls back once when the response of a context is set: by the app's error handler, or by middleware that handles errors. */
+export function onceResponded(c: Context, responded: () => void): void {
+  const before = Object.getOwnPropertyDescriptor(c, 'res')
+  const read = (): Response | undefined => Reflect.get(Object.getPrototypeOf(c), 'res', c)
+  const set = (response: Response | undefined): void => {
+    if (before) Object.defineProperty(c, 'res', before)
+    else Reflect.deleteProperty(c, 'res')
+    c.res = response
+    if (response) responded()
+    else onceResponded(c, responded)
+  }
+  Object.defineProperty(c, 'res', { configurable: true, get: read, set })
+}

@@ -51,5 +51,6 @@ export {
   whenAbandoned,
 } from './requests/runtime.ts'
 export { targetOf } from './requests/targets.ts'
+export { statusOfThrown } from './requests/thrown.ts'
 export { untilRead } from './requests/until-read.ts'
-export { type Answered, whenAnswered } from './requests/upgrade.ts'
+export { type Answered, isUpgrade, UPGRADED, whenAnswered } from './requests/upgrade.ts'

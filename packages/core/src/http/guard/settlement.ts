@@ -10,6 +10,7 @@ import type { PolicyCheck } from '../../policies/policy.ts'
 import { shadowName } from '../../policies/state-names.ts'
 import type { Refunds } from '../requests/preflight.ts'
 import type { Statuses } from '../requests/status-test.ts'
+import { UPGRADED } from '../requests/upgrade.ts'
 import { untilEnded } from './open-corrections.ts'
 import { checksOf, type HttpCheck } from './policy-checks.ts'
 
@@ -51,8 +52,8 @@ export interface Settlement<S> {
   readonly settle: RequestDecision['settle']
   /**
    * Call it when the response has been sent, or the client has disconnected: without a status, if it was not answered
-   * before. The request then counts, because its client could otherwise choose that it does not. If it has upgraded its
-   * connection, `settle` of the options is called when that has `ended`.
+   * before. The request then counts, because its client could otherwise choose that it does not. Of an upgrade, with the
+   * status 101, `settle` of the options is called when its connection has `ended`; never, if the runtime does not report it.
    */
   readonly after: (status: number | undefined, response: S, ended?: Promise<void>) => Promise<void>
   /** Refunds everything, if the handler never answered the request. */
@@ -117,18 +118,16 @@ export function settlementOf<S>(
       (await refunded) || !(await counts(check, status, logger))
     const settleCost = (check: HttpCheck<unknown, S>): Promise<number> => actualCost(check, response, logger)
     const track = (correction: Promise<void>): Promise<void> => untilEnded(correction, logger)
-    const work = ended
-      ? forEach(async (acquisition) => {
-          await track(correctOpen(acquisition, async (check) => ((await isFree(check)) ? 0 : undefined)))
-          // Not tracked: a connection may stay open for days.
-          await ended
-          await track(correctOpen(acquisition, settleCost))
-        })
-      : track(
-          forEach((acquisition) =>
-            correctOpen(acquisition, async (check) => ((await isFree(check)) ? 0 : settleCost(check))),
-          ),
-        )
+    const settleUpgrade = async (acquisition: Acquisition): Promise<void> => {
+      await track(correctOpen(acquisition, async (check) => ((await isFree(check)) ? 0 : undefined)))
+      if (ended === undefined) return
+      // Not tracked: a connection may stay open for days.
+      await ended
+      await track(correctOpen(acquisition, settleCost))
+    }
+    const settleResponse = (acquisition: Acquisition): Promise<void> =>
+      correctOpen(acquisition, async (check) => ((await isFree(check)) ? 0 : settleCost(check)))
+    const work = status === UPGRADED ? forEach(settleUpgrade) : track(forEach(settleResponse))
     await work.catch((error) => warnOfFailure(logger, error))
   }
   const refundAll = async (): Promise<void> => {

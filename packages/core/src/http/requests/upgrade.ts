@@ -16,7 +16,8 @@ interface Connection {
  */
 export type Answered = (status: number | undefined, ended?: Promise<void>) => void
 
-const UPGRADED = 101
+/** The status of an upgrade, whose connection goes on in another protocol. */
+export const UPGRADED = 101
 
 /**
  * Calls back when a response has been sent or its client has disconnected. A server of WebSockets writes the response to an
@@ -94,3 +95,7 @@ function statusIn(chunk: unknown): number {
   const start = chunk instanceof Uint8Array ? String.fromCharCode(...chunk.subarray(0, 12)) : String(chunk).slice(0, 12)
   return Number(/^HTTP\/1\.\d (\d{3})$/.exec(start)?.[1])
 }
+
+/** What crossws, the WebSockets of h3, adds to the response that it upgrades instead of sending it. */
+export const isUpgrade = (response: object): boolean =>
+  'crossws' in response || Reflect.get(response, 'status') === UPGRADED
