@@ -315,6 +315,26 @@ describe('spillway replay', () => {
     `)
   })
 
+  // What there is none of is not named: "0 lines could not be read" once was not missed.
+  test('of a clean log reports its requests and its times alone', async () => {
+    const clean = folderOf({ 'a.log': [line(0, '192.0.2.1'), line(5, '192.0.2.1')].join('\n') })
+    const { out } = await spillway(['replay', clean.path('a.log'), '--policy', folder.path('loose.json')])
+    clean.remove()
+    expect(out).toMatchInlineSnapshot(`
+      "2 requests in 2 lines, format: combined
+      2026-01-05 00:00:00 to 2026-01-05 00:00:05 UTC
+
+      loose  2 allowed, 0 denied (0 %)
+
+        loose  Each client address may make 10 requests at once, and then 10 an hour.
+        denies 0 of 2 (0 %), 0 of 1 key
+
+          closest to a denial  remaining  of  requests  when (UTC)
+          192.0.2.1                    8  10         2    00:00:05
+      "
+    `)
+  })
+
   test('compares policies side by side, as JSON', async () => {
     const { out } = await spillway([...args('tight', 'loose'), '--json'])
     const { plans } = JSON.parse(out)

@@ -8,6 +8,7 @@ import { planOf } from '../src/replay/plan.ts'
 import { Spool } from '../src/suggest/spool.ts'
 import { temporaryFile } from '../src/suggest/temporary-file.ts'
 import { PERIODS, type Period, tightest } from '../src/suggest/tightest.ts'
+import { hasWhatIf } from '../src/suggest/what-if.ts'
 import { bucket, folderOf, spillway } from './terminal.ts'
 
 const START = Date.UTC(2026, 0, 5)
@@ -57,6 +58,30 @@ test('a suggestion denies no more than wanted, and the next lower limit would', 
       if (limit > 1) expect(replayed(log, limit - 1, per)).toBeGreaterThan(most)
     }),
   )
+})
+
+const FULL = { limit: 6, per: '1h', burst: 6 }
+
+// Each differs in one way alone from the first.
+test.each<[of: string, rule: object, expected: boolean]>([
+  ['a bucket', bucket('a', FULL), true],
+  ['a cost of one, as written', bucket('a', { ...FULL, cost_source: 'fixed', fixed_cost: 1 }), true],
+  ['another cost', bucket('a', { ...FULL, cost_source: 'fixed', fixed_cost: 2 }), false],
+  ['a cost of the request', bucket('a', { ...FULL, cost_source: 'query:n', max_cost: 5 }), false],
+  ['a smaller burst', bucket('a', { ...FULL, burst: 5 }), true],
+  ['a larger burst', bucket('a', { ...FULL, burst: 7 }), true],
+  ['a refill by period', bucket('a', { ...FULL, refill: '1h' }), false],
+  ['another first fill', bucket('a', { ...FULL, initial: 1 }), false],
+  ['an overdraft', bucket('a', { ...FULL, overdraft: 1 }), false],
+  ['a spill over', bucket('a', FULL, { spill: 'b' }), false],
+  ['a queue', bucket('a', { limit: 6, per: '1h', queue: 5 }, { algorithm: 'leaky_bucket' }), false],
+  ['a window', bucket('a', { limit: 6, window: '1h' }, { algorithm: 'fixed_window' }), false],
+  ['a log', bucket('a', { limit: 6, window: '1h' }, { algorithm: 'sliding_log' }), false],
+  ['a warm-up', bucket('a', { limit: 6, per: '1h', warm_up_period: '1h' }, { algorithm: 'warming_up' }), false],
+  ['a penalty', bucket('a', { after: 6, within: '1h', block: '1h' }, { algorithm: 'penalty' }), false],
+])('other limits are tried for token buckets only: %s', (_, rule, expected) => {
+  const [policy] = policiesFrom([rule, ...('spill' in rule ? [bucket('b', FULL)] : [])])
+  expect(policy && hasWhatIf(policy)).toBe(expected)
 })
 
 test('requests beyond the memory limit are read from a file, in the same order', () => {
