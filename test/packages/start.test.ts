@@ -23,7 +23,7 @@ function start(file: string, code: string) {
 }
 
 test('the page has a program for every framework', () => {
-  const frameworks = ['Express', 'Koa', 'Hono', 'Fastify', 'h3', 'Elysia', 'NestJS', 'fetch']
+  const frameworks = ['Express', 'Koa', 'Hono', 'Fastify', 'h3', 'Elysia', 'NestJS', 'fetch', 'Node']
   expect(programs.map(({ name }) => name)).toEqual([...frameworks, 'No HTTP'])
 })
 
