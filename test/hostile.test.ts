@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { fakeClock } from '@spillway/conformance'
 import type { Decision, SyncStore } from '@spillway/core'
@@ -8,6 +8,7 @@ import * as forFastify from '@spillway/fastify'
 import * as forFetch from '@spillway/fetch'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import express from 'express'
 import fc from 'fast-check'
 import fastify from 'fastify'
@@ -56,6 +57,11 @@ const frameworks: Record<string, (options: Options | undefined) => RequestListen
     return app.use((_, res) => {
       res.end('ok')
     })
+  },
+  Node: (options) => {
+    const limit = options && forNode.rateLimit(options)
+    const answer = (res: ServerResponse) => void res.end('ok')
+    return (req, res) => (limit ? limit(req, res, () => answer(res)) : answer(res))
   },
   Koa: (options) => {
     const app = new Koa()

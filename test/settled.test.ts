@@ -6,6 +6,7 @@ import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forKoa from '@spillway/koa'
 import { memoryStore } from '@spillway/memory'
+import * as forNode from '@spillway/node'
 import express from 'express'
 import { fastify } from 'fastify'
 import Koa from 'koa'
@@ -20,6 +21,10 @@ const apps = {
     const app = express()
     app.use(forExpress.rateLimit(options), handler)
     return app
+  },
+  Node: async (options: forNode.RateLimitOptions, handler: Handler): Promise<RequestListener> => {
+    const limit = forNode.rateLimit(options)
+    return (req, res) => limit(req, res, () => handler(req, res))
   },
   Koa: async (options: forKoa.RateLimitOptions, handler: Handler): Promise<RequestListener> => {
     const app = new Koa()

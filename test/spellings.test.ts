@@ -10,6 +10,8 @@ import * as forH3 from '@spillway/h3'
 import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
+import connectApp from 'connect'
 import { Elysia } from 'elysia'
 import express from 'express'
 import fastify, { type FastifyServerOptions } from 'fastify'
@@ -41,6 +43,25 @@ const frameworks: Record<string, () => RequestListener | Promise<RequestListener
       res.send(counted(req.rateLimit))
     })
     return app.use('/users', router)
+  },
+  Node: () => {
+    const limit = forNode.rateLimit(options)
+    return (req, res) => {
+      limit(req, res, () => {
+        const { pathname } = new URL(req.url ?? '', 'http://localhost')
+        if (/^\/users\/[^/]+\/login$/.test(pathname)) res.end(counted(forNode.decisionOf(req)))
+        else res.writeHead(404).end()
+      })
+    }
+  },
+  'connect, below a mount': () => {
+    const app = connectApp()
+    app.use('/users', forNode.rateLimit(options))
+    app.use('/users', (req, res, next) => {
+      if (/^\/[^/]+\/login$/.test((req.url ?? '').split(/[?#]/, 1)[0] ?? '')) res.end(counted(forNode.decisionOf(req)))
+      else next()
+    })
+    return app
   },
   Koa: () => {
     const app = new Koa()

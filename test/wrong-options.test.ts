@@ -15,6 +15,7 @@ import * as onHono from '@spillway/hono'
 import * as onKoa from '@spillway/koa'
 import * as memory from '@spillway/memory'
 import { RateLimiter as NestLimiter } from '@spillway/nestjs'
+import * as onNode from '@spillway/node'
 import { telemetry } from '@spillway/opentelemetry'
 import { cached } from '@spillway/plans'
 import { migrate, migrationSql, postgresStore, sweep } from '@spillway/postgres'
@@ -137,6 +138,7 @@ const rows: readonly Row[] = [
   ['telemetry().store', (value) => telemetry().store(value)],
   ['rateLimit of Express', (value) => onExpress.rateLimit(value)],
   ['rateLimit of Koa', (value) => onKoa.rateLimit(value)],
+  ['rateLimit of Node', (value) => onNode.rateLimit(value)],
   ['rateLimit of Hono', (value) => onHono.rateLimit(value)],
   ['rateLimit of Fastify', (value) => onFastify.rateLimit(value)],
   ['rateLimit of h3', (value) => onH3.rateLimit(value)],
