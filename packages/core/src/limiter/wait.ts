@@ -3,15 +3,14 @@ import type { Acquisition } from '../checks/store-result.ts'
 import { type OnClientClosed, waitUnlessClosed } from '../common/client-closed.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
-import { oncePer } from '../common/once-per.ts'
 import { type Signal, whenAborted } from '../common/signal.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { RateLimitedError } from '../decisions/rate-limited.ts'
-import { configOf, isQueued, type PolicyCheck } from '../policies/policy.ts'
+import { isQueued, type PolicyCheck } from '../policies/policy.ts'
 import { isBlockList } from '../quotas/block-list.ts'
 import { deadlineIn, unlessExpired } from '../stores/deadline.ts'
-import type { Store } from '../stores/store.ts'
+import { hasLine, joinLine } from './line.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { acquireAtTurn } from './turns.ts'
 
@@ -167,49 +166,3 @@ const mayRetry =
   (violated: readonly string[]) =>
   ({ policy: { name, quota } }: PolicyCheck): boolean =>
     isBlockList(quota) ? violated.includes(name) : quota.kernel !== 'bucket' && quota.kernel !== 'warm-up'
-
-const linesOf = oncePer('lines', (_store: Store) => new Map<string, Promise<void>>())
-
-const lineName = (checks: readonly PolicyCheck[]): string =>
-  JSON.stringify(checks.map(({ policy, key }) => [policy.name, key]))
-
-const linesFor = (checks: readonly PolicyCheck[]): Map<string, Promise<void>> => linesOf(configOf(checks).store)
-
-const hasLine = (checks: readonly PolicyCheck[]): boolean => {
-  const known = linesFor(checks)
-  return known.size > 0 && known.has(lineName(checks))
-}
-
-interface Place {
-  /** Resolves when the callers ahead have left; undefined if there are none. */
-  readonly ahead: Promise<void> | undefined
-  /** Waits no longer for those ahead. Workers stop a request whose client has left: it then never leaves the line. */
-  readonly giveUp: () => void
-  readonly leave: () => void
-}
-
-/** Joins the line of the callers in this process that wait for the same states. */
-function joinLine(checks: readonly PolicyCheck[]): Place {
-  const known = linesFor(checks)
-  const name = lineName(checks)
-  const ahead = known.get(name)
-  const [left, end] = signal()
-  const [lost, giveUp] = signal()
-  const toLeft = (): Promise<void> => left
-  const last = ahead === undefined ? left : Promise.race([ahead, lost]).then(toLeft, toLeft)
-  known.set(name, last)
-  const leave = (): void => {
-    end()
-    if (known.get(name) === last) known.delete(name)
-  }
-  return { ahead, giveUp, leave }
-}
-
-/** A promise, and the function that resolves it. */
-function signal(): readonly [promise: Promise<void>, resolve: () => void] {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return [promise, resolve]
-}
