@@ -1,5 +1,6 @@
 // Breaks the sources in small ways, one at a time, and expects a test to fail for each: `npm run mutate -- bucket breaker`.
 //
+// --only PATH       breaks one file of the scopes, to see its survivors sooner: its score is no measure of the scope
 // --concurrency 1   how many mutants are tested at once
 // --force           tests again what has not changed since the last run
 
@@ -10,6 +11,7 @@ import { scopes } from '../test/mutation/scopes.mjs'
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    only: { type: 'string' },
     concurrency: { type: 'string', default: '1' },
     force: { type: 'boolean', default: false },
   },
@@ -24,13 +26,13 @@ for (const [name, { mutate, tests, atLeast }] of scopes) {
   // Stryker's own `testFiles` leaves mutants of module-level code inactive: stryker-mutator/stryker-js#6144.
   process.env['MUTATION_TESTS'] = tests.join()
   await new Stryker({
-    mutate,
-    thresholds: { high: 100, low: atLeast, break: atLeast },
+    mutate: values.only === undefined ? mutate : [values.only],
+    thresholds: { high: 100, low: atLeast, break: values.only === undefined ? atLeast : null },
     testRunner: 'vitest',
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
     plugins: ['@stryker-mutator/vitest-runner'],
     concurrency: Number(values.concurrency),
-    incremental: true,
+    incremental: values.only === undefined,
     incrementalFile: `.cache/mutation/${name}.json`,
     force: values.force,
     tempDirName: '.cache/mutation/copy',

@@ -11,6 +11,12 @@ const core = 'packages/core/src'
 const testsOf = (/** @type {string} */ name, /** @type {string[]} */ tests) =>
   tests.map((test) => `packages/${name}/test/${test}.test.ts`)
 
+/**
+ * The floor of scopes that were not measured whole: all tests together failed for 156 of 200 random mutants of these files,
+ * 78 %, and the tests of a scope are fewer. Raise it, scope by scope, to what the nightly run measures.
+ */
+const SAMPLED = 70
+
 /** @type {Readonly<Record<string, Scope>>} */
 const named = {
   bucket: {
@@ -45,10 +51,108 @@ const named = {
     tests: testsOf('core', ['deny-cache', 'deny-cache-denials', 'deny-cache-scopes', 'reset-all']),
     atLeast: 65,
   },
+  http: {
+    mutate: [`${core}/http/**/*.ts`, `!${core}/http/guard/settlement.ts`],
+    tests: testsOf('core', [
+      'address',
+      'by-key',
+      'closed',
+      'counted-calls',
+      'display-names',
+      'form-numbers',
+      'forms',
+      'function-option-failures',
+      'function-options',
+      'guard',
+      'guard-stores',
+      'header-readers',
+      'http',
+      'jitter',
+      'match',
+      'match-lists',
+      'merged-headers',
+      'on-denied',
+      'path-pattern',
+      'request-state',
+      'settlement',
+      'shadow',
+      'spill-http',
+      'thresholds',
+      'tiers',
+      'trust',
+      'upgrade',
+    ]),
+    atLeast: SAMPLED,
+  },
+  limiter: {
+    mutate: [`${core}/limiter/*.ts`],
+    tests: testsOf('core', [
+      'block-listing',
+      'blocked-waits',
+      'blocks',
+      'consume-all',
+      'counted-calls',
+      'inspect',
+      'limit-stream',
+      'limiter',
+      'list',
+      'replace',
+      'reservation',
+      'reset-all',
+      'up-to',
+      'wait',
+      'wait-queue',
+    ]),
+    atLeast: SAMPLED,
+  },
+  checks: {
+    mutate: [`${core}/checks/*.ts`],
+    tests: testsOf('core', [
+      'costs',
+      'counted-calls',
+      'degraded',
+      'degraded-fallbacks',
+      'degraded-local',
+      'guard-stores',
+      'limiter',
+      'spill',
+      'spill-stores',
+      'store-answers',
+      'up-to',
+    ]),
+    atLeast: SAMPLED,
+  },
+  memory: {
+    mutate: ['packages/memory/src/*.ts'],
+    tests: testsOf('memory', ['clock', 'jumps', 'limiter', 'pages', 'slots', 'store', 'straight']),
+    atLeast: SAMPLED,
+  },
+  plans: {
+    mutate: ['packages/plans/src/*.ts'],
+    tests: testsOf('plans', ['cached', 'lookup-failures', 'lookup-timeouts', 'options', 'quotas']),
+    // 97 of the first 105 mutants of 312.
+    atLeast: 90,
+  },
+  replay: {
+    mutate: ['packages/cli/src/replay/*.ts'],
+    tests: testsOf('cli', ['exact', 'hostile-text', 'replay', 'verdict']),
+    atLeast: SAMPLED,
+  },
+  // An adapter each: few of the tests of one reach another.
+  ...Object.fromEntries(
+    ['elysia', 'express', 'fastify', 'fetch', 'h3', 'hono', 'koa', 'nestjs', 'node'].map((name) => [
+      name,
+      {
+        mutate: [`packages/${name}/src/**/*.ts`],
+        tests: [`packages/${name}/test/**/!(graphql|types).test.ts`],
+        atLeast: SAMPLED,
+      },
+    ]),
+  ),
 }
 
 /**
- * What `npm run mutate` breaks, by name. Not yet measured, and not here: the other kernels, the rest of core, memory, and
- * the clients of Redis, PostgreSQL and Durable Objects.
+ * What `npm run mutate` breaks, by name. Not yet measured, and not here: the other kernels, the rest of core and of the CLI,
+ * and the clients of Redis, PostgreSQL and Durable Objects.
  */
 export const scopes = new Map(Object.entries(named))
