@@ -103,6 +103,44 @@ describe('two limiters of one name on one database', () => {
     expect(warned).toEqual([])
   })
 
+  // On /a and /b they counted apart in memory, and as one in Redis, without a word.
+  test('are warned of, once, if neither was given its name', () => {
+    const warned: string[] = []
+    const logger = { warn: (message: string) => void warned.push(message) }
+    const client = {}
+    for (let i = 0; i < 3; i++) limit({ quota: perMinute(5), blocks: true, logger, store: storeOn(client) })
+    const unnamed =
+      /two limiters without a name .* both are named "default", with quota "limit 5, .*", with key "ip", with match "all requests"\. Give each a name, .*warn_spillway_unnamed/
+    expect(warned).toEqual([expect.stringMatching(unnamed)])
+    // One for the same states, such as of an admin page, is not told that it counts with the middleware.
+    rateLimiter({ quota: perMinute(5), logger, store: storeOn(client) })
+    expect(warned).toHaveLength(1)
+    const other = {}
+    for (let i = 0; i < 2; i++) rateLimiter({ quota: perMinute(5), blocks: true, logger, store: storeOn(other) })
+    const byKey = {}
+    const quota = () => perMinute(5)
+    for (let i = 0; i < 2; i++) rateLimiter({ quota, logger, store: storeOn(byKey) })
+    expect(warned.slice(1)).toEqual([
+      expect.stringMatching(/both are named "default", with quota "limit 5, /),
+      expect.stringMatching(/both are named "default"\. Give each a name/),
+    ])
+  })
+
+  test('are not warned of if both were given the name, if they have stores of their own, or if one replaces the other', () => {
+    const warned: string[] = []
+    const logger = { warn: (message: string) => void warned.push(message) }
+    const client = {}
+    for (const name of ['default', 'default', undefined])
+      limit({ ...(name && { name }), quota: perMinute(5), logger, store: storeOn(client) })
+    for (let i = 0; i < 2; i++) {
+      limit({ quota: perMinute(5), logger, store: storeOn({}) })
+      rateLimiter({ quotas: { minute: perMinute(5) }, logger, store: storeOn(client) })
+    }
+    const limiter = rateLimiter({ quota: perMinute(5), logger, store: storeOn({}) })
+    limiter.replace({ quota: perMinute(5) })
+    expect(warned).toEqual([])
+  })
+
   test('are reported with what differs, of both', () => {
     const client = {}
     limit({ quota: perMinute(100), key: 'ip', store: storeOn(client) })

@@ -52,7 +52,9 @@ function activateNamed(
   const { store } = storeConfig
   const named = namedPolicies(options, storeConfig)
   const { policies, targets } = named
-  const registrations = policies.map(({ name, quota }) => ({ store, name, quota }))
+  const isUnnamed = options.quotas === undefined && options.name === undefined
+  // The block list, if there is one, is the second policy.
+  const registrations = policies.map(({ name, quota }, i) => ({ store, name, isUnnamed: isUnnamed && i === 0, quota }))
   register(registrations, before)
   const { blocks } = options
   reportPolicies(
@@ -78,7 +80,7 @@ function activateByKey(
   const { store } = storeConfig
   checkPolicyName(name)
   const registrations = [
-    { store, name, quotaFunction: quotaByKey },
+    { store, name, isUnnamed: options.name === undefined, quotaFunction: quotaByKey },
     ...(blocks === true ? [{ store, name: blockListName(name), quota: BLOCK_LIST }] : []),
   ]
   register(registrations, before)

@@ -8,6 +8,8 @@ import { type Store, scopeOf } from './store.ts'
 export interface Registration {
   readonly store: Store
   readonly name: string
+  /** Whether the name is the default. */
+  readonly isUnnamed?: boolean
   readonly quota?: unknown
   /** The function that chooses the quota by request, or a text that says there is none; undefined matches either. */
   readonly quotaFunction?: unknown
@@ -27,7 +29,7 @@ interface Part {
 /** The option that has a part. */
 const optionOf = (part: (typeof PARTS)[number]): string => (part === 'quotaFunction' ? 'quota' : part)
 
-type Parts = Readonly<Partial<Record<(typeof PARTS)[number], Part>>>
+type Parts = Readonly<Partial<Record<(typeof PARTS)[number], Part>>> & { readonly isUnnamed?: boolean }
 
 /** The most names per database: a program that generates names must not fill the memory. */
 const MOST_NAMES = 1_000
@@ -51,7 +53,7 @@ export function register(registrations: readonly Registration[], before: readonl
   for (const [{ name }, parts, others] of found) if (others) checkSame(name, parts, others)
   for (const each of before) namesOn(each.store).delete(idOf(each))
   for (const [each, parts, others] of found) {
-    if (others) warnOfSameSource(each, parts, others)
+    if (others) warnOfOneCount(each, parts, others)
     const names = namesOn(each.store)
     names.set(idOf(each), { ...others, ...parts })
     evictOldest(names, MOST_NAMES)
@@ -76,13 +78,15 @@ function firstOfEach(registrations: readonly Registration[]): (each: Registratio
   return (each) => databases.get(namesOn(each.store))?.get(idOf(each))
 }
 
-const partsOf = (registration: Registration): Parts =>
-  Object.fromEntries(
+const partsOf = (registration: Registration): Parts => ({
+  ...Object.fromEntries(
     PARTS.filter((part) => registration[part] !== undefined).map((part) => [
       part,
       { text: textOf(registration[part]), value: registration[part] },
     ]),
-  )
+  ),
+  isUnnamed: registration.isUnnamed === true,
+})
 
 function textOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
@@ -111,13 +115,29 @@ function checkSame(name: string, parts: Parts, others: Parts): void {
   )
 }
 
-/** Two closures of one source may read different variables. An application that is built twice has such, too. */
-function warnOfSameSource({ store, name }: Registration, parts: Parts, others: Parts): void {
+/** Two limiters that count as one may be meant to be two. An application that is built twice has such, too. */
+function warnOfOneCount({ store, name }: Registration, parts: Parts, others: Parts): void {
   const part = differing(parts, others, (a, b) => typeof a.value === 'function' && a.value !== b.value)
-  if (part === undefined) return
+  if (part === undefined) {
+    warnOfNoName(store, name, parts, others)
+    return
+  }
   warnOnce(
     loggerOf(scopeOf(store).owner),
     'WARN_SPILLWAY_SAME_SOURCE',
     `two limiters on one database are named ${formatValue(name)} and count as one. Their ${optionOf(part)} functions have the same source, but are not the same function: if they read different variables, give each limiter a name of its own.`,
+  )
+}
+
+/** A limiter without a name counts apart only on the in-memory store of its own. A limiter without a key may be for another's states. */
+function warnOfNoName(store: Store, name: string, parts: Parts, others: Parts): void {
+  if (!parts.isUnnamed || !others.isUnnamed || (parts.key === undefined) !== (others.key === undefined)) return
+  const shown = PARTS.filter((part) => part !== 'quotaFunction' && parts[part] !== undefined)
+  const same = shown.map((part) => `${part} ${formatValue(parts[part]?.text)}`)
+  warnOnce(
+    loggerOf(scopeOf(store).owner),
+    'WARN_SPILLWAY_UNNAMED',
+    'two limiters without a name are on one database, and count as one: ',
+    `both are named ${[formatValue(name), ...same].join(', with ')}. Give each a name, such as name: 'login'.`,
   )
 }

@@ -3,6 +3,7 @@ import { oncePer, processState } from '@spillway/core/internal'
 import type { Request } from 'express'
 import { addressOf } from './address.ts'
 import { isSpillwayStore } from './store.ts'
+import { unnamedScope } from './to.ts'
 
 /** A receiver of errors, with a message if the error needs explanation. */
 export interface Logger {
@@ -68,7 +69,18 @@ const OPTIONS: readonly string[] =
 const DRAFTS: readonly unknown[] = ['draft-6', 'draft-7', 'draft-8', false]
 
 const stores = (): WeakSet<object> => processState('compat stores', () => new WeakSet())
+const unnamedOn = oncePer('compat databases', (_owner: object) => new Set<string>())
 const countsOf = oncePer('compat requests', (_request: Request) => new Map<unknown, string[]>())
+
+/** Reports whether another limiter counts under the default name on the same database: stores for one client are one. */
+function isUnnamedAgain(store: object): boolean {
+  const scope = unnamedScope(store)
+  if (scope === undefined) return false
+  const names = unnamedOn(scope.owner)
+  const isAgain = names.has(scope.name)
+  names.add(scope.name)
+  return isAgain
+}
 
 /** Makes a function that does nothing after its first call. */
 function atFirst<A extends readonly unknown[]>(call: (...args: A) => void): (...args: A) => void {
@@ -156,9 +168,9 @@ export function checksOf(option: ValidateOption, logger: Logger): Checks {
         // A store of Spillway can be shared by several limiters, under different names.
         const owner = typeof given === 'object' && given !== null ? given : store
         const message = isSpillwayStore(given)
-          ? 'Two limiters on one store count together: give each toExpressRateLimitStore(store, { name }).'
+          ? "Two limiters on one store count together, both as 'express-rate-limit': give each toExpressRateLimitStore(store, { name })."
           : 'Two limiters on one store count together: make one for each, with a prefix of its own.'
-        if (stores().has(owner)) return ['ERR_ERL_STORE_REUSE', message]
+        if (stores().has(owner) || isUnnamedAgain(store)) return ['ERR_ERL_STORE_REUSE', message]
         stores().add(owner)
       })
     },

@@ -7,9 +7,10 @@ import {
   type SlidingWindowTaken,
   type Step,
   type Store,
+  type StoreScope,
   type Taken,
 } from '@spillway/core'
-import { andThen, checkOptions, type MaybePromise, stepFor, type Verb } from '@spillway/core/internal'
+import { andThen, checkOptions, type MaybePromise, scopeOf, stepFor, type Verb } from '@spillway/core/internal'
 import type { Counted, ExpressRateLimitStore } from './store.ts'
 
 /** The options of `toExpressRateLimitStore`. */
@@ -51,7 +52,7 @@ export function toExpressRateLimitStore(
     totalHits: current,
     resetTime: new Date(Math.ceil((start + (windows as Windows).length) / 1000)),
   })
-  return {
+  const counting: ExpressRateLimitStore = {
     localKeys: isSync(store),
     prefix: name,
     init: ({ windowMs }) => {
@@ -77,7 +78,15 @@ export function toExpressRateLimitStore(
       await store.delete([{ policy: name, key: String(key) }])
     },
   }
+  if (options.name === undefined) unnamed.set(counting, scopeOf(store))
+  return counting
 }
+
+/** The scopes of stores whose name is the default. */
+const unnamed = new WeakMap<object, StoreScope>()
+
+/** Where a store counts under the default name; undefined if it was given a name, or is not one of Spillway. */
+export const unnamedScope = (store: object): StoreScope | undefined => unnamed.get(store)
 
 const first = ([taken]: readonly Taken[]): SlidingWindowTaken => taken as SlidingWindowTaken
 

@@ -1,8 +1,9 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
 import express from 'express'
 import { MemoryStore, type Options as TheirOptions, rateLimit as theirs } from 'express-rate-limit'
 import request from 'supertest'
 import { expect, test } from 'vitest'
-import { memoryStore, rateLimit as ours } from '../../src/compat/index.ts'
+import { memoryStore, rateLimit as ours, toExpressRateLimitStore } from '../../src/compat/index.ts'
 
 // Each of these mistakes is logged once, with the code that express-rate-limit documents.
 
@@ -88,6 +89,18 @@ test('warns of a store that two limiters share, ours or theirs', async () => {
     expect(await codesOf(ours as typeof theirs, make)).toEqual([])
     expect(await codesOf(ours as typeof theirs, make)).toEqual(['ERR_ERL_STORE_REUSE'])
   }
+})
+
+// Two redisStore(client) are two objects and one count: nothing was said.
+test('warns of two stores of one database, unless both were given names', async () => {
+  const owner = {}
+  const storeOn = (name: string) => ({ ...modelStore(fakeClock()), scope: { owner, name } })
+  const codes = (store: object) => codesOf(ours as typeof theirs, () => known({ store } as Partial<TheirOptions>))
+  expect(await codes(storeOn('a'))).toEqual([])
+  expect(await codes(storeOn('a'))).toEqual(['ERR_ERL_STORE_REUSE'])
+  expect(await codes(toExpressRateLimitStore(storeOn('a')))).toEqual(['ERR_ERL_STORE_REUSE'])
+  expect(await codes(storeOn('b'))).toEqual([])
+  expect(await codes(toExpressRateLimitStore(storeOn('a'), { name: 'login' }))).toEqual([])
 })
 
 test('disabled checks do not warn', async () => {

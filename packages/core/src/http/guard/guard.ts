@@ -132,7 +132,7 @@ function forget(state: RequestState<RequestDecision>, error: unknown): never {
 const registrationsOf = <R, S>({ registration, blockList }: CompiledPolicy<R, S>): readonly Registration[] => {
   if (blockList === undefined) return [registration]
   const { name, quota } = blockList
-  return [registration, { ...registration, name, quota }]
+  return [registration, { ...registration, name, isUnnamed: false, quota }]
 }
 
 const warnOfSecondCall = (logger: Logger): void =>

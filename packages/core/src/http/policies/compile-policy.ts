@@ -130,6 +130,7 @@ function compilePolicy<R, S>(
     registration: {
       store: ownConfig.store,
       name: stateName,
+      isUnnamed: options.name === undefined,
       ...(typeof quota === 'function'
         ? { quotaFunction: quota }
         : { quota, quotaFunction: 'the same for all requests' }),
