@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { perMinute, rateLimiter, type Store, withDenyCache, withHashedKeys, withLeases } from '@spillway/core'
 import { rateLimit } from '@spillway/fetch'
+import { type Database, postgresStore } from '@spillway/postgres'
 import { type RedisClient, redisStore } from '@spillway/redis'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
@@ -8,7 +9,11 @@ import { expect, test } from 'vitest'
 
 // Errors quoted the URL of a database with its password, and the printed store showed its client's.
 const PASSWORD = 'pA/ss@w0rd'
-const URLS = [`redis://default:${PASSWORD}@db.example:6379/0`, `rediss://:${PASSWORD}@db.example`]
+const URLS = [
+  `redis://default:${PASSWORD}@db.example:6379/0`,
+  `rediss://:${PASSWORD}@db.example`,
+  `postgres://u:${PASSWORD}@db.example/app`,
+]
 const quota = perMinute(10)
 
 function messageOf(call: () => unknown): string {
@@ -23,6 +28,8 @@ function messageOf(call: () => unknown): string {
 test.each(URLS)('no error quotes the password of %s', (url) => {
   const calls = [
     () => redisStore(url as unknown as RedisClient),
+    () => postgresStore(url as unknown as Database),
+    () => postgresStore({ connectionString: url } as unknown as Database),
     () => rateLimiter({ quota, store: url as unknown as Store }),
     () => rateLimit({ quota, store: url as unknown as Store }),
     () => rateLimit({ quota, key: url as 'ip' }),

@@ -9,7 +9,7 @@ import { checkDeleted } from '../stores/store-call.ts'
 /** Deletes states of one key in a store and in the local store; resolves with whether there was any. */
 export async function resetKey(
   names: readonly [StateKey, ...StateKey[]],
-  { store, deadline, logger }: StoreConfig,
+  { store, deadline, logger }: Pick<StoreConfig, 'store' | 'deadline' | 'logger'>,
 ): Promise<boolean> {
   if (isSync(store)) return checkDeleted(store.deleteSync(names)) > 0
   const local = localStoreOf(store).deleteSync(names)

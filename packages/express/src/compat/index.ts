@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
 import { failRequest, release, responseTo } from '@spillway/core/http'
-import { andThen, calledByHand, formatValue, type MaybePromise, maybePromise } from '@spillway/core/internal'
+import { andThen, calledByHand, formatValue, inTime, type MaybePromise, maybePromise } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Checks } from './checks.ts'
@@ -50,7 +50,8 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
     const failed = (error: unknown): void => {
       // What `next` throws is not the limiter's error: it must not call `next` again.
       if (allowed) throw error
-      failRequest(error, request, response, next, report)
+      // To `next`, nothing is no error: the request would pass on.
+      failRequest(error || new Error(`the store failed with ${formatValue(error)}.`), request, response, next, report)
     }
     try {
       const ended = limit(request, response, allow)
@@ -92,7 +93,8 @@ function limiter(
   options: UsedOptions,
   checks: Checks,
 ): (request: Request, response: Response, next: NextFunction) => unknown {
-  const incremented = (key: string): MaybePromise<Counted> => andThen(maybePromise(store.increment(key)), checkCounted)
+  const counting = inTime('increment of the store')
+  const incremented = (key: string): MaybePromise<Counted> => andThen(counting(store.increment(key)), checkCounted)
   const count = options.passOnStoreError ? orError(incremented) : incremented
   const setHeaders = headerSetter(options, checks)
   return (request, response, next) => {

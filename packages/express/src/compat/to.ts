@@ -1,6 +1,8 @@
 import {
+  type Duration,
   fixedWindow,
   isSync,
+  type Logger,
   type Micros,
   micros,
   QuotaError,
@@ -10,7 +12,19 @@ import {
   type StoreScope,
   type Taken,
 } from '@spillway/core'
-import { andThen, checkOptions, type MaybePromise, scopeOf, stepFor, type Verb } from '@spillway/core/internal'
+import {
+  andThen,
+  checkOptions,
+  DEADLINE,
+  deadlineIn,
+  loggerOf,
+  type MaybePromise,
+  resetKey,
+  scopeOf,
+  stepFor,
+  takeFrom,
+  type Verb,
+} from '@spillway/core/internal'
 import type { Counted, ExpressRateLimitStore } from './store.ts'
 
 /** The options of `toExpressRateLimitStore`. */
@@ -25,6 +39,11 @@ export interface ToExpressRateLimitStoreOptions {
    * @default the limiter's `windowMs`, passed to `init`
    */
   readonly windowMs?: number
+  /**
+   * How long to wait for an answer of a remote store: then a call rejects.
+   * @default `'50ms'`
+   */
+  readonly deadline?: Duration
 }
 
 /**
@@ -35,8 +54,10 @@ export function toExpressRateLimitStore(
   store: Store,
   options: ToExpressRateLimitStoreOptions = {},
 ): ExpressRateLimitStore {
-  checkOptions('toExpressRateLimitStore', options, ['name', 'windowMs'])
+  checkOptions('toExpressRateLimitStore', options, ['name', 'windowMs', 'deadline'])
   const { name = 'express-rate-limit' } = options
+  const deadline = micros(options.deadline ?? DEADLINE, 'deadline')
+  const logger = (): Logger => loggerOf(scopeOf(store).owner)
   let windows = options.windowMs === undefined ? undefined : windowsOf(options.windowMs)
   const take = (key: string, verb: keyof Windows['steps']): MaybePromise<SlidingWindowTaken> => {
     if (windows === undefined) {
@@ -46,7 +67,8 @@ export function toExpressRateLimitStore(
     }
     // In JavaScript a keyGenerator may return undefined: such requests count as one client.
     const ops = [{ policy: name, key: String(key), step: windows.steps[verb] }]
-    return isSync(store) ? first(store.takeSync(ops)) : store.take(ops).then(first)
+    if (isSync(store)) return first(store.takeSync(ops))
+    return takeFrom(store, ops, deadlineIn(deadline), logger()).then(first)
   }
   const counted = ({ start, current }: SlidingWindowTaken): Counted => ({
     totalHits: current,
@@ -75,7 +97,7 @@ export function toExpressRateLimitStore(
       await take(key, 'refund')
     },
     resetKey: async (key) => {
-      await store.delete([{ policy: name, key: String(key) }])
+      await resetKey([{ policy: name, key: String(key) }], { store, deadline, logger: logger() })
     },
   }
   if (options.name === undefined) unnamed.set(counting, scopeOf(store))

@@ -216,7 +216,11 @@ describe('over Redis', () => {
   test('two processes of the real limiter count together by our store', async () => {
     const app = () =>
       appOf(
-        theirs({ limit: 20, windowMs: 3_600_000, store: toExpressRateLimitStore(redisStore(redis), { name: 'api' }) }),
+        theirs({
+          limit: 20,
+          windowMs: 3_600_000,
+          store: toExpressRateLimitStore(redisStore(redis), { name: 'api', deadline: '1m' }),
+        }),
       )
     const apps = [app(), app()]
     const answers = await Promise.all(
