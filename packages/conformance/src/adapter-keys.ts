@@ -65,7 +65,6 @@ const cases: readonly Case[] = [
     'query:user',
     [
       '?user[a]=1',
-      '?user[]=ann',
       '?user[][a]=1',
       '?user=ann&user[a]=1',
       '?user[a]=1&user=ann&user=ann',

@@ -118,7 +118,7 @@ interface Numbers {
 function numbersIn(values: readonly string[]): Numbers {
   let most = 0
   let isPartial = false
-  for (const value of values) {
+  for (const value of new Set(values)) {
     const number = numberIn(value.trim())
     isPartial ||= !(number > 0)
     if (number > most) most = number
