@@ -6,13 +6,15 @@ describe('a failing store is reported', () => {
   test('at its first failure, then once a minute with counts, and when it answers again', async () => {
     const { log, open, outcome, pass } = setUp()
     await outcome(lost)
-    expect(log).toEqual([expect.stringContaining('the store failed: The store failed: connection lost.')])
+    expect(log).toEqual([expect.stringContaining('the store failed (limiter "p"): The store failed: connection lost.')])
     await open()
     await outcome(lost)
     expect(log).toHaveLength(1)
     pass(60_000)
     await outcome(lost)
-    expect(log.slice(1)).toEqual([expect.stringContaining('the store failed (5 failed, 2 not sent in 60 s)')])
+    expect(log.slice(1)).toEqual([
+      expect.stringContaining('the store failed (limiter "p", 5 failed, 2 not sent in 60 s)'),
+    ])
     pass(1_000)
     await outcome(well)
     expect(log.slice(2)).toEqual([expect.stringContaining('the store answers again')])
@@ -24,6 +26,9 @@ describe('a failing store is reported', () => {
       await outcome(i % 5 === 0 ? well : lost)
       pass(1_000)
     }
-    expect(log).toEqual([expect.stringContaining('the store failed: '), expect.stringContaining('(48 failed in 60 s)')])
+    expect(log).toEqual([
+      expect.stringContaining('the store failed (limiter "p"): '),
+      expect.stringContaining(', 48 failed in 60 s)'),
+    ])
   })
 })

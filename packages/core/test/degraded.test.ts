@@ -100,6 +100,8 @@ test('a failing store is reported to the logger of the limiter that asked it', a
   store.break('failing')
   await send()
   await send()
-  expect(reported).toEqual([expect.stringContaining('spillway: the store failed: The store failed: connection lost.')])
+  expect(reported).toEqual([
+    expect.stringContaining('spillway: the store failed (limiter "default"): The store failed: connection lost.'),
+  ])
   expect(logged).toEqual([])
 })

@@ -60,7 +60,7 @@ const warnings: readonly [
     { mode: 'shadow', store: failing(), onStoreError: 'throw' },
     {},
   ],
-  ['the store failed: The store failed: down.', { store: failing() }, {}],
+  ['the store failed (limiter "default"): The store failed: down.', { store: failing() }, {}],
 ]
 
 test.each(warnings)('"%s" goes to the logger, and not to the console', async (problem, options, request, adapter) => {

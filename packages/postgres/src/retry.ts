@@ -1,5 +1,5 @@
 import { StoreError } from '@spillway/core'
-import { formatValue, markUnsent } from '@spillway/core/internal'
+import { formatThrown, markUnsent } from '@spillway/core/internal'
 import { hasNotConnected } from './clients.ts'
 import { TimeoutError, type Until } from './until.ts'
 
@@ -66,10 +66,14 @@ export function failure(error: unknown, timeoutMs: number): StoreError {
       ...(late && { late }),
     })
   }
-  const { code = '', message = formatValue(error) } = error as { code?: string; message?: string }
+  const { code = '' } = Object(error) as { code?: string }
   const cure = HINTS[code] ?? (isRetryable(error) ? `Other transactions held its locks for ${timeoutMs} ms.` : '')
-  const failed = new StoreError(`PostgreSQL failed: ${message}${code && ` (${code})`}. ${cure}`.trimEnd(), error, {
-    healthy: code.startsWith('22') || code === '55P03' || isRetryable(error),
-  })
+  const failed = new StoreError(
+    `PostgreSQL failed: ${formatThrown(error)}${code && ` (${code})`}. ${cure}`.trimEnd(),
+    error,
+    {
+      healthy: code.startsWith('22') || code === '55P03' || isRetryable(error),
+    },
+  )
   return hasNotConnected(Object(error)) ? markUnsent(failed) : failed
 }

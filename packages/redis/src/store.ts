@@ -27,6 +27,7 @@ import {
 import { bucketsOf, decodeBuckets, encodeBuckets } from './buckets.ts'
 import { type RedisClient, redisOf } from './clients.ts'
 import { coalescing, type Send } from './coalesce.ts'
+import { keepConnectionErrors } from './connection-errors.ts'
 import { warnOfEviction } from './eviction.ts'
 import { failure } from './failure.ts'
 import { checkPrefix, keyed, keyIn, namesOf, redisKey } from './name.ts'
@@ -109,6 +110,7 @@ function scopeOf(client: RedisClient, { prefix = 'spillway', hashKeys }: RedisSt
 function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
   checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache', 'lease', 'hashKeys'])
   const redis = redisOf(client)
+  keepConnectionErrors(client)
   const prefix = checkPrefix(options.prefix ?? 'spillway')
 
   /** Rejects a call with a `StoreError`. */

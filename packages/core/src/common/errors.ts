@@ -147,7 +147,10 @@ export function markUnsent(error: StoreError): StoreError {
 /** Renders what was thrown, for a message. Never throws, though the message of an error may. */
 export function formatThrown(thrown: unknown): string {
   try {
-    return thrown instanceof Error ? withoutSecrets(String(thrown.message)) : formatValue(thrown)
+    if (!(thrown instanceof Error)) return formatValue(thrown)
+    // Node's error of a host with several addresses has no message: those of its addresses have.
+    const [first] = thrown.message === '' ? ((thrown as { errors?: readonly unknown[] }).errors ?? []) : []
+    return first === undefined ? withoutSecrets(String(thrown.message)) : formatThrown(first)
   } catch {
     return 'an error that cannot be read'
   }

@@ -3,9 +3,10 @@ import { type MaybePromise, promised } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { monotonicMs } from '../common/time.ts'
 import type { Logger } from '../common/warn.ts'
+import { setConnectionError, timeoutError } from './connection-error.ts'
 import { type CallDeadline, whenExpired } from './deadline.ts'
 import { failureLog } from './failure-log.ts'
-import { checkIsStore, type StateKey, type Store, type Take } from './store.ts'
+import { checkIsStore, type StateKey, type Store, scopeOf, type Take } from './store.ts'
 
 /** Failures in a row that open a circuit. */
 const FAILURE_THRESHOLD = 5
@@ -79,7 +80,7 @@ interface Circuit {
 
 export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}): Breaker {
   const circuits = new Map<Shard, Circuit>()
-  const log = failureLog(now)
+  const log = failureLog(store, now)
   let refundsQueued = 0
   let refundsDropped = 0
 
@@ -160,12 +161,12 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
       // Workers stop a request whose client has left: its probe then never ends.
       if (isProbe) circuit.probeUntilMs = now() + LONGEST_PROBE * deadline.spanMs
       const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
-      return answerInTime(work, deadline, check, (error) => {
+      return answerInTime(store, work, deadline, check, (error) => {
         if (isProbe) circuit.probeUntilMs = 0
         if (error === undefined) return answered(current())
         // An invalid call is a mistake of the program, not a failure of the store.
         if (error instanceof QuotaError) return
-        log.failed(error, logger)
+        log.failed(error, key.policy, logger)
         // It says nothing about other calls: one that waits for a lock fails also while no commit ends.
         if (!error.healthy) failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
       })
@@ -197,6 +198,7 @@ export function storeHealth(store: Store): StoreHealth {
  * The result of `work`, checked, or a {@link StoreError} if it fails or the deadline passes first; `ended` is called once.
  */
 function answerInTime<T>(
+  store: Store,
   work: () => MaybePromise<T>,
   deadline: CallDeadline,
   check: (answer: T) => T,
@@ -211,8 +213,7 @@ function answerInTime<T>(
     }
     const stop = whenExpired(deadline, () => {
       isLate = true
-      const message = `The store did not answer within ${deadline.spanMs} ms.`
-      fail(new StoreError(message, undefined, { reason: 'timeout', late: answer.then(check) }))
+      fail(timeoutError(store, deadline.spanMs, answer.then(check)))
     })
     answer.then(
       (result) => {
@@ -230,7 +231,8 @@ function answerInTime<T>(
         resolve(checked)
       },
       (cause: unknown) => {
-        if (isLate) return
+        // It may explain the next calls.
+        if (isLate) return setConnectionError(scopeOf(store).owner, cause)
         stop()
         fail(asStoreError(cause))
       },

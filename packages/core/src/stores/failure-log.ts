@@ -1,5 +1,6 @@
-import { type StoreError, withoutLink } from '../common/errors.ts'
+import { formatValue, type StoreError, withoutLink } from '../common/errors.ts'
 import { type Logger, warn } from '../common/warn.ts'
+import { type Store, type StoreScope, scopeOf } from './store.ts'
 
 /** The shortest time between two reports of a failing store. */
 const REPORT_INTERVAL_MS = 60_000
@@ -14,17 +15,22 @@ interface Counts {
   dropped: number
 }
 
-/** Logs the failures of a store: the first one at once, then counts at most once a minute. */
+/**
+ * Logs the failures of a store: the first one at once, then counts at most once a minute; and the first one that has a
+ * cause, if those before had none: a client may learn only later why it is not answered.
+ */
 export interface FailureLog {
-  failed(error: StoreError, logger: Logger): void
+  /** `policy` is one that the call was for. */
+  failed(error: StoreError, policy: string, logger: Logger): void
   skipped(): void
   dropped(): void
   /** The circuit has closed again. */
   recovered(): void
 }
 
-export function failureLog(now: () => number): FailureLog {
+export function failureLog(store: Store, now: () => number): FailureLog {
   let reportedMs = -Infinity
+  let lacksCause = false
   let reporter: Logger | undefined
   let counts: Counts = { failed: 0, skipped: 0, dropped: 0 }
   const numbers = (): string => {
@@ -38,17 +44,23 @@ export function failureLog(now: () => number): FailureLog {
     return parts.filter(Boolean).join(', ')
   }
   return {
-    failed(error, logger) {
+    failed(error, policy, logger) {
       counts.failed++
       const sinceMs = now() - reportedMs
-      if (sinceMs < REPORT_INTERVAL_MS) return
-      const past =
-        sinceMs === Infinity || counts.failed === 1 ? '' : ` (${numbers()} in ${Math.round(sinceMs / 1000)} s)`
-      if (past === '') numbers()
+      const hasCause = error.cause !== undefined || error.reason !== 'timeout'
+      if (sinceMs < REPORT_INTERVAL_MS && !(lacksCause && hasCause)) return
+      lacksCause = !hasCause
+      const isFirst = sinceMs === Infinity || counts.failed === 1
+      const past = numbers()
+      const about = [
+        kindOf(store),
+        `limiter ${formatValue(policy)}`,
+        !isFirst && `${past} in ${Math.round(sinceMs / 1000)} s`,
+      ]
       warn(
         logger,
         'WARN_SPILLWAY_STORE',
-        `the store failed${past}: ${sentence(withoutLink(error.message))} onStoreError decides about these requests; further failures are logged once a minute.`,
+        `the store failed (${about.filter(Boolean).join(', ')}): ${sentence(withoutLink(error.message))} onStoreError decides about these requests; further failures are logged once a minute.`,
       )
       reportedMs = now()
       reporter = logger
@@ -60,11 +72,20 @@ export function failureLog(now: () => number): FailureLog {
       counts.dropped++
     },
     recovered() {
-      if (reporter)
-        warn(reporter, 'WARN_SPILLWAY_STORE', `the store answers again; since the last report: ${numbers()}.`)
+      if (reporter) {
+        const kind = kindOf(store)
+        const message = `the store answers again${kind && ` (${kind})`}; since the last report: ${numbers()}.`
+        warn(reporter, 'WARN_SPILLWAY_STORE', message)
+      }
       reporter = undefined
     },
   }
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
+/** What a store is, such as `Redis spillway`; empty if it does not say so. */
+function kindOf(store: Store): string {
+  const { kind = '', name }: StoreScope & { readonly kind?: string } = scopeOf(store)
+  return `${kind} ${kind && name}`.trim()
+}
