@@ -1,6 +1,14 @@
 import type { Micros, State, StateKey, SyncStore, Take, Taken } from '@spillway/core'
-import { checkCount, checkFunctions, checkOptions, takenOf as resultOf, runKernel } from '@spillway/core/internal'
+import {
+  checkBoolean,
+  checkCount,
+  checkFunctions,
+  checkOptions,
+  takenOf as resultOf,
+  runKernel,
+} from '@spillway/core/internal'
 import { checkedClock, steadyClock } from './clock.ts'
+import { warnOfLoneCounter } from './lone-counter.ts'
 import { PolicyStates } from './policy-states.ts'
 import { KernelTake, prepare } from './prepare.ts'
 
@@ -19,6 +27,12 @@ export interface MemoryStoreOptions {
    * @default the system clock, made monotonic by `steadyClock`
    */
   readonly clock?: () => Micros
+  /**
+   * Whether each of several processes is meant to have limits of its own. `false` warns in a process that is one of several:
+   * all of them together allow a multiple of each limit.
+   * @default `false`
+   */
+  readonly perProcess?: boolean
 }
 
 /** An in-memory store and its counters. */
@@ -35,15 +49,18 @@ export interface MemoryStore extends SyncStore {
  * @throws `QuotaError` `ERR_SPILLWAY_OPTION` if an option is invalid
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  checkOptions('memoryStore', options, ['maxKeys', 'clock'])
+  checkOptions('memoryStore', options, ['maxKeys', 'clock', 'perProcess'])
   checkFunctions(options, ['clock'])
   const maxKeys = checkCount('maxKeys', options.maxKeys ?? 100_000, 1)
   const clock = options.clock === undefined ? steadyClock() : checkedClock(options.clock)
+  const perProcess = checkBoolean('perProcess', options.perProcess)
   // One map per policy: the hot path need not concatenate policy and key.
   const statesByPolicy = new Map<string, PolicyStates>()
   const statesOf = (policy: string): PolicyStates => {
     const known = statesByPolicy.get(policy)
     if (known !== undefined) return known
+    // Not when the store is made: its limiters then have no logger yet.
+    if (!perProcess && statesByPolicy.size === 0) warnOfLoneCounter(store)
     const states = new PolicyStates(maxKeys)
     statesByPolicy.set(policy, states)
     return states
@@ -58,7 +75,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     keys.filter(({ policy, key }) => statesByPolicy.get(policy)?.delete(key)).length
   const sum = (of: (states: PolicyStates) => number): number =>
     [...statesByPolicy.values()].reduce((all, states) => all + of(states), 0)
-  return {
+  const store: MemoryStore = {
     prepareSync: (policy, step) => prepare(statesOf(policy), step),
     clock,
     takeSync,
@@ -81,4 +98,5 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       return sum(({ evictions }) => evictions)
     },
   }
+  return store
 }

@@ -1,3 +1,4 @@
+import { oncePer } from '../common/once-per.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
 import { DEADLINE, type Duration, type Micros, micros } from '../common/time.ts'
 import { checkLogger, type Logger, setLogger } from '../common/warn.ts'
@@ -62,20 +63,26 @@ export const STORE_OPTIONS: readonly string[] = [
 export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
   const logger = checkLogger(options.logger)
   checkFunctions(options, ['onThreshold'])
-  const store = checkStore(options.store, logger)
+  const replicas = checkCount('replicas', options.replicas ?? 1, 1)
+  const store = checkStore(options.store, logger, replicas)
   return {
     store,
     deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
     onStoreError: checkStoreError(options.onStoreError ?? 'local'),
-    replicas: checkCount('replicas', options.replicas ?? 1, 1),
+    replicas,
     logger,
     thresholds: options.onThreshold && thresholdWatch(options.onThreshold, logger),
   }
 }
 
-/** Checks a store, and makes it report to the logger. */
-export function checkStore(store: unknown, logger: Logger): Store {
+/** How many processes limiters on a store have declared, by the owner of its scope: for a store in memory to warn of them. */
+export const replicasOf: (owner: object) => { replicas: number } = oncePer('replicas', () => ({ replicas: 1 }))
+
+/** Checks a store, makes it report to the logger, and declares how many processes there are. */
+export function checkStore(store: unknown, logger: Logger, replicas: number): Store {
   checkIsStore('store', store)
-  setLogger(scopeOf(store).owner, logger)
+  const { owner } = scopeOf(store)
+  setLogger(owner, logger)
+  if (replicas > 1) replicasOf(owner).replicas = replicas
   return store
 }

@@ -159,7 +159,7 @@ const ownStoreConfig = <R, S>(
   storeConfig: StoreConfig,
 ): StoreConfig => ({
   ...storeConfig,
-  ...(store !== undefined && { store: checkStore(store, storeConfig.logger) }),
+  ...(store !== undefined && { store: checkStore(store, storeConfig.logger, storeConfig.replicas) }),
   ...(deadline !== undefined && { deadline: micros(deadline, 'deadline') }),
   ...(onStoreError !== undefined && { onStoreError: checkStoreError(onStoreError) }),
 })
