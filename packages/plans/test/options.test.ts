@@ -18,6 +18,10 @@ describe('an option', () => {
     [{ logger: {} }, 'logger must have a method warn'],
   ])('%o is an error', (options, message) => expect(plan(options)).toThrow(message))
 
+  test('may be a bound of one key', () => {
+    expect(plan({ max: 1, maxUnknown: 1 })).not.toThrow()
+  })
+
   test('that is no lookup is one, too', () =>
     expect(() => cached({ free: 1 } as never)).toThrow(
       'cached takes a function that looks up a key: cached((apiKey) => db.planOf(apiKey)); got an object.',

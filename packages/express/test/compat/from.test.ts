@@ -1,9 +1,11 @@
+import type { SlidingWindowTaken, Step } from '@spillway/core'
+import { stepFor } from '@spillway/core/internal'
 import express from 'express'
 import { MemoryStore } from 'express-rate-limit'
 import request from 'supertest'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fromExpressRateLimitStore, toExpressRateLimitStore } from '../../src/compat/index.ts'
-import { fixedWindow, memoryStore, perMinute, rateLimit, rateLimiter } from '../../src/index.ts'
+import { fixedWindow, memoryStore, perMinute, rateLimit, rateLimiter, slidingWindow } from '../../src/index.ts'
 import { stopClock } from './pair.ts'
 
 // A store of express-rate-limit under the limiters of Spillway. A minute's window begins with a key's first request.
@@ -144,4 +146,28 @@ test('it rejects quotas and policies that it cannot count', async () => {
   await expect(ask({ quota: fixedWindow({ limit: 5, window: '2m', align: 'first' }) })).rejects.toThrow('only')
   await expect(ask({ name: 'other' })).rejects.toThrow('counts one policy, "default" here; "other" needs a store')
   await expect(store.take([], 0)).rejects.toThrow('has its own clock')
+})
+
+// A sliding window has the same kernel: such a store would count it as a fixed one.
+test.each([
+  ['slidingWindow', slidingWindow({ limit: 5, window: '1m' })],
+  ['a window of another length', fixedWindow({ limit: 5, window: '2m', align: 'first' })],
+  ['a bucket', perMinute(5)],
+])('their store takes no %s', async (_what, other) => {
+  const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
+  await expect(async () => rateLimiter({ quota: other, store, onStoreError: 'throw' }).consume('a')).rejects.toThrow(
+    'counts fixedWindow(',
+  )
+})
+
+test('a refund is of the window that it was consumed in, whose start may differ by less than half of it', async () => {
+  const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
+  const take = async (step: Step) => (await store.take([{ policy: 'a', key: 'a', step }]))[0] as SlidingWindowTaken
+  const { start } = await take(stepFor(quota, 'consume', 3))
+  const refund = async (sinceMs: number) =>
+    (await take({ ...stepFor(quota, 'refund', 1), since: start + sinceMs * 1_000 } as Step)).current
+  expect(await refund(-60_000)).toBe(3)
+  expect(await refund(-30_000)).toBe(3)
+  expect(await refund(-29_999)).toBe(2)
+  expect(await refund(0)).toBe(1)
 })
