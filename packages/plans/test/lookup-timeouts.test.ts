@@ -15,6 +15,17 @@ describe('a lookup that is slow', () => {
     expect(db.lookups).toEqual(['bob'])
   })
 
+  // A failure that was not forgotten with the late result would put the next lookup off for a second.
+  test('and whose late result has expired is followed by another at once', async () => {
+    const { db, plan } = setUp({ default: 'free', timeout: '200ms', ttl: '100ms' })
+    db.latencyMs = 300
+    expect(await after(200, plan('bob'))).toBe('free')
+    db.latencyMs = 10
+    await vi.advanceTimersByTimeAsync(200)
+    expect([plan('bob'), db.lookups]).toEqual(['pro', ['bob', 'bob']])
+    await vi.advanceTimersByTimeAsync(10)
+  })
+
   test('is reported after the timeout, also while the last known value is used', async () => {
     const warnings: string[] = []
     const { db, plan } = setUp({ ttl: '1m', timeout: '200ms', logger: { warn: (text) => warnings.push(text) } })
