@@ -40,7 +40,7 @@ export function testWrittenCosts(test: TestFunction, mount: (options: NeutralOpt
       for (const value of values) {
         assert.equal(await costOf(parameter({ path: `/?n=${encodeURIComponent(value)}` })), cost, `?n=${value}`)
       }
-      for (const value of values.filter((each) => /^(?! )[ -~]*$/.test(each))) {
+      for (const value of values.filter((each) => !each.startsWith(' ') && !/[^ -~]/.test(each))) {
         assert.equal(await costOf(header({ headers: { 'x-n': value } })), cost, `x-n: ${value}`)
       }
     }

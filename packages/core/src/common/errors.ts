@@ -157,12 +157,18 @@ export function formatThrown(thrown: unknown): string {
   }
 }
 
-/** User names and passwords of URLs, up to the last `@`, as a password may have one; and passwords as parameters. */
-const USERINFO = /\/\/[^\s'"]*@/g
-const PASSWORD = /\b(\w*passw(?:or)?d\s*=\s*)(?:'[^']*'|[^\s&]+)/gi
+const WORD = /[^\s'"]+/g
+const PASSWORD = /(passw(?:or)?d\s*=\s*)(?:'[^']*'|[^\s&]+)/gi
 
-/** Text of others without the secrets of the URLs in it. */
-const withoutSecrets = (text: string): string => text.replace(USERINFO, '//…@').replace(PASSWORD, '$1…')
+/** Text of others without the secrets of the URLs in it, and without passwords as parameters. */
+const withoutSecrets = (text: string): string => text.replace(WORD, withoutUserinfo).replace(PASSWORD, '$1…')
+
+/** Up to the last `@`, as a password may have one. */
+function withoutUserinfo(word: string): string {
+  const start = word.indexOf('//')
+  const end = word.lastIndexOf('@')
+  return start < 0 || end < start ? word : `${word.slice(0, start)}//…${word.slice(end)}`
+}
 
 /** Renders any value for an error message: short, on one line, without passwords, and never throwing. */
 export function formatValue(value: unknown): string {

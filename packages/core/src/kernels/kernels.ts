@@ -45,6 +45,7 @@ export interface Kernel<S extends Step = Step, O extends Outcome = Outcome, T ex
   emptyAt(state: State, step: S): Micros
 }
 
+/* @__NO_SIDE_EFFECTS__ */
 const running =
   <S extends State, P extends Step, O extends Outcome>(
     kernel: (state: S | undefined, now: Micros, step: P) => O,

@@ -7,6 +7,7 @@ import { eachPair, type Pair } from './pairs.ts'
  * read it in several ways.
  */
 export type Query = QueryReading | readonly QueryReading[]
+/** One way in which handlers may read the query: its text, or the values by their names. */
 type QueryReading = string | Readonly<Record<string, unknown>>
 
 /** The values of a query parameter. */
