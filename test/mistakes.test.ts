@@ -67,7 +67,7 @@ test.each([
 })
 
 test('a number in quotes is invalid', () => {
-  expect(() => perMinute('100' as never)).toThrow('perMinute limit must be a whole number, 1 or more; got "100".')
+  expect(() => perMinute('100' as never)).toThrow('perMinute limit must be a whole number, 0 or more; got "100".')
 })
 
 test('a decision that is not awaited allows no request, and does not compile', () => {

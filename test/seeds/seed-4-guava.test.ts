@@ -114,7 +114,7 @@ describe('G5: arguments that are none', () => {
     await expect(ours(perSecond(1)).limiter.reserve('alice', { maxWait: '' as never })).rejects.toThrow(
       'maxWait must be a positive duration',
     )
-    expect(() => perSecond(0)).toThrow('perSecond limit must be a whole number, 1 or more; got 0.')
+    expect(() => perSecond(-1)).toThrow('perSecond limit must be a whole number, 0 or more; got -1.')
   })
 })
 

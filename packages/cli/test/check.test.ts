@@ -66,6 +66,7 @@ describe('a policy in a sentence', () => {
       rule('penalty', { after: 9, within: '1h', block: '90s', extend: true, fixed_cost: 3 }),
       'Each client address may make 9 units within 1 h, and is then blocked for 1 min 30 s, from its last request, where a request costs 3.',
     ],
+    [rule('token_bucket', { limit: 0, per: '1m', fixed_cost: 3 }), 'Each client address may make no requests.'],
     [
       rule('token_bucket', { rps: 1, burst: 9 }, { blocks: true }),
       'Each client address may make 9 requests at once, and then 1 a second. It can be blocked by hand.',

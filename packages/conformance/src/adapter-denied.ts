@@ -33,6 +33,19 @@ export function testDeniedAnswers(test: TestFunction, mount: (options: NeutralOp
     return { status, headers, body }
   }
 
+  // A limit of 0, as of a suspended plan, was an error of each request.
+  test('denies all requests of a quota without units, and announces no wait', async () => {
+    const send = await mount({ quota: () => perMinute(0), name: 'plan', store: modelStore(fakeClock()) })
+    for (let i = 0; i < 2; i++) {
+      const { status, headers, body } = await send()
+      assert.equal(status, 429)
+      const { 'ratelimit-policy': policy, ratelimit, 'retry-after': wait } = headers
+      assert.deepEqual([policy, ratelimit, wait], ['"plan";q=0;w=60', '"plan";r=0', undefined])
+      const { detail, 'retry-after-ms': waitMs } = JSON.parse(body) as Record<string, unknown>
+      assert.deepEqual([detail, waitMs], ['Policy "plan" allows no requests.', null])
+    }
+  })
+
   test('sends the response that onDenied returns, synchronously or as a promise', async () => {
     for (const [returned, ...expected] of answers) {
       for (const onDenied of [() => returned, async () => returned]) {

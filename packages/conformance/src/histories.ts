@@ -3,7 +3,7 @@ import { BLOCK_LIST, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
 import { modelStore } from './model.ts'
-import { quotas } from './random-quotas.ts'
+import { noUnits, quotas } from './random-quotas.ts'
 
 /** One call of a history: some time after the last one, or before it if the clock steps back. */
 export interface Call {
@@ -97,7 +97,7 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
     // Sometimes the cost is the whole capacity, so that the state becomes empty or full.
     cost: fc.oneof(
       { weight: 3, arbitrary: fc.integer({ min: 1, max: 14 }) },
-      fc.constantFrom(1, ...quotas.filter((quota) => quota !== BLOCK_LIST).map(({ limit }) => limit)),
+      fc.constantFrom(1, ...quotas.filter((quota) => quota !== BLOCK_LIST).map(({ limit }) => Math.max(limit, 1))),
     ),
     maxWaitMicros: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
     of: refunded,
@@ -133,7 +133,7 @@ function withSteps(drawn: readonly { readonly after: Micros; readonly ops: reado
 
 /** Random histories over a few states and two quotas. */
 export const histories: fc.Arbitrary<readonly Call[]> = fc
-  .tuple(quotas, fc.oneof({ weight: 6, arbitrary: quotas }, fc.constant(BLOCK_LIST)))
+  .tuple(quotas, fc.oneof({ weight: 6, arbitrary: quotas }, fc.constant(BLOCK_LIST), noUnits))
   .chain(historiesOf)
 
 /** The times of a history's calls, from {@link START} on. */

@@ -124,5 +124,12 @@ const extending: fc.Arbitrary<Quota> = fc
   .record({ after: limits, block: fc.constantFrom(1, 500, 7_000), grow: fc.constantFrom(2, 3) })
   .map((options) => penalty({ ...options, within: '7s', max: '20s', forgive: '3s', extend: true }))
 
+/** Quotas without units, which deny all. */
+export const noUnits: fc.Arbitrary<Quota> = fc.constantFrom<Quota[]>(
+  tokenBucket({ limit: 0, per: '1s' }),
+  slidingWindow({ limit: 0, window: '1s' }),
+  slidingLog({ limit: 0, window: '1s' }),
+)
+
 /** Quotas of any algorithm. */
 export const quotas: fc.Arbitrary<Quota> = fc.oneof(...Object.values(quotasOf), startingLow(1), extending)

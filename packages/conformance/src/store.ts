@@ -21,6 +21,7 @@ import { testInvariants } from './invariants.ts'
 import { testLedger } from './ledger.ts'
 import { testListing } from './listing.ts'
 import { modelStore } from './model.ts'
+import { testNoUnits } from './no-units.ts'
 import type { TestFunction } from './runner.ts'
 import { testSpill } from './spill.ts'
 import { awkwardKeys, consume, peek } from './takes.ts'
@@ -92,6 +93,7 @@ export function testStore(
   testSpill(test, makeStore, Math.ceil(runs / 10))
   testBlockList(test, makeStore)
   testChanges(test, makeStore)
+  testNoUnits(test, makeStore)
 
   test('admits exactly the burst of 200 racing requests', async () => {
     const store = await makeStore()

@@ -35,7 +35,7 @@ describe('options', () => {
     ],
     ['a unit in a list', () => calendarWindow({ limit: 1, unit: ['day'] as never }), 'unit must be'],
     ['a unit of Object', () => calendarWindow({ limit: 1, unit: 'toString' as never }), 'unit must be'],
-    ['a limit', () => perMonth(0.5), 'perMonth limit must be a whole number, 1 or more; got 0.5.'],
+    ['a limit', () => perMonth(0.5), 'perMonth limit must be a whole number, 0 or more; got 0.5.'],
     [
       'a first day',
       () => calendarWindow({ limit: 1, unit: 'week', firstDay: 0 }),

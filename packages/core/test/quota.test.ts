@@ -57,7 +57,7 @@ describe('quotas', () => {
   })
 
   test.each([
-    ['a limit of 0', () => perMinute(0), 'perMinute limit must be a whole number, 1 or more; got 0.'],
+    ['a limit below 0', () => perMinute(-1), 'perMinute limit must be a whole number, 0 or more; got -1.'],
     ['a fraction', () => perMinute(0.5), "For this rate, write tokenBucket({ limit: 1, per: '2m' })."],
     ['a whole number and a fraction', () => perSecond(2.5), "tokenBucket({ limit: 5, per: '2s', burst: 3 })."],
     ['a fraction per milliseconds', () => tokenBucket({ limit: 0.1, per: 500 }), '({ limit: 1, per: 5000 }).'],

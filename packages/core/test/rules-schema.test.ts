@@ -102,7 +102,7 @@ describe('errors name the path and the fix', () => {
     ],
     [
       configured({ rps: 1e21, burst: 1 }),
-      'rules[0].algorithm_config: tokenBucket limit must be a whole number, 1 or more; got 1e+21. Use 4503599627370496.',
+      'rules[0].algorithm_config: tokenBucket limit must be a whole number, 0 or more; got 1e+21. Use 4503599627370496.',
     ],
     // It was 10 a minute: 590 of 600 units were lost at each refill.
     [

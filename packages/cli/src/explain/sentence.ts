@@ -41,6 +41,7 @@ function nameOf(key: string): string {
 function rateOf(policy: RulePolicy): string {
   const { quota } = policy
   const what = unitOf(policy)
+  if (quota.limit === 0) return 'may make no requests'
   return `may ${quotaText(quota, what)}${costText(policy)}`
 }
 

@@ -39,7 +39,8 @@ const LOOKS: readonly Look[] = [
   },
   ({ quota, ...policy }) => {
     const cost = costOf({ quota, ...policy })
-    if (cost <= maxUnits(quota)) return undefined
+    // A quota of 0 units is meant to deny.
+    if (cost <= maxUnits(quota) || quota.limit === 0) return undefined
     return [
       'cost-above-limit',
       `a request costs ${count(cost)}, but the quota never allows more than ${count(maxUnits(quota))} at once: all requests are denied.`,
@@ -60,7 +61,7 @@ const LOOKS: readonly Look[] = [
         'cost-unbounded',
         `a client sets its own cost in ${cost}, without a max_cost: one request can consume the whole quota.`,
       ]
-    if (maxCost > maxUnits(quota))
+    if (maxCost > maxUnits(quota) && quota.limit > 0)
       return [
         'max-cost-above-limit',
         `max_cost is ${count(maxCost)}, but the quota never allows more than ${count(maxUnits(quota))} at once: such a request is always denied.`,

@@ -20,7 +20,7 @@ export interface Algorithm<Q extends Quota = Quota, S extends Step = Step, T ext
   stepFor(quota: Q, verb: Verb, cost: number, stepOptions: StepOptions): S
   /** Returns what turns the results of a step into decisions. */
   decider(policy: string, quota: Q, cost: number, step: S): Decide<T>
-  /** The share of one of several processes. */
+  /** The share of one of several processes, 2 or more, of a quota with units. */
   divide(quota: Q, replicas: number): Quota
 }
 
@@ -78,6 +78,10 @@ export const decider = (policy: string, quota: Quota, cost: number, step: Step):
 /** Turns a store's result into a decision. */
 export const decide = (policy: string, quota: Quota, cost: number, step: Step, taken: Taken): Decision =>
   decider(policy, quota, cost, step)(taken)
+
+/** The share of one of several processes. */
+export const shareOfQuota = (quota: Quota, replicas: number): Quota =>
+  replicas === 1 || quota.limit === 0 ? quota : algorithmOf(quota).divide(quota, replicas)
 
 /** Throws a QuotaError if a value is no quota; `what` names the option or argument in the error. */
 export function checkQuota(what: string, value: unknown): void {

@@ -1,6 +1,6 @@
 import { checkCount, checkOptions } from '../common/options.ts'
 import type { Quota } from '../quotas/quota-types.ts'
-import { algorithmOf, checkQuota } from './algorithm.ts'
+import { checkQuota, shareOfQuota } from './algorithm.ts'
 
 /** Options of `divideQuota`. */
 export interface DivideQuotaOptions {
@@ -18,5 +18,5 @@ export interface DivideQuotaOptions {
 export function divideQuota(quota: Quota, options: DivideQuotaOptions): Quota {
   checkQuota('the quota of divideQuota', quota)
   checkOptions('divideQuota', options, ['replicas'])
-  return algorithmOf(quota).divide(quota, checkCount('divideQuota replicas', options.replicas, 1))
+  return shareOfQuota(quota, checkCount('divideQuota replicas', options.replicas, 1))
 }

@@ -36,7 +36,7 @@ export function calendarWindow(options: CalendarWindowOptions): SlidingWindowQuo
 }
 
 function build(what: string, { limit, unit, timeZone = 'UTC', firstDay }: CalendarWindowOptions): SlidingWindowQuota {
-  checkWhole(`${what} limit`, limit, 1)
+  checkWhole(`${what} limit`, limit, 0)
   const days = typeof unit === 'string' && Object.hasOwn(DAYS, unit) ? DAYS[unit] : undefined
   if (days === undefined) throw invalid(what, `unit must be 'month', 'week' or 'day'; got ${formatValue(unit)}.`)
   checkFirstDay(what, unit, firstDay)

@@ -4,7 +4,7 @@ import { windowAlgorithm } from '../algorithms/sliding-window.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkOptions, checkWhole } from '../common/options.ts'
 import { micros, microsOrZero } from '../common/time.ts'
-import { bucketQuota, scheduled } from '../quotas/bucket-quota.ts'
+import { bucketQuota, noUnits, scheduled } from '../quotas/bucket-quota.ts'
 import type { FixedWindowOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota, SlidingWindowQuota } from '../quotas/quota-types.ts'
 import { windowQuota } from '../quotas/window-quota.ts'
@@ -25,9 +25,10 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
 export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota {
   checkOptions('fixedWindow', options, ['limit', 'window', 'align', 'offset'])
   if (isAlignedToFirst(options)) return fixed(windowQuota('fixedWindow', options, true))
-  const limit = checkWhole('fixedWindow limit', options.limit, 1)
+  const limit = checkWhole('fixedWindow limit', options.limit, 0)
   const window = micros(options.window, 'fixedWindow window')
   const offset = microsOrZero(options.offset ?? 0, 'fixedWindow offset') % window
+  if (limit === 0) return bucket(noUnits(window))
   return bucket(
     bucketQuota('fixedWindow', {
       limit,

@@ -5,7 +5,7 @@ import { checkOptions, checkWhole } from '../common/options.ts'
 import { type Duration, LONGEST, type Micros, micros } from '../common/time.ts'
 import { commonDivisor } from '../kernels/fraction.ts'
 import type { Start } from '../kernels/start.ts'
-import { bucketQuota, continuous, scheduled, startLacking, ticksOf } from '../quotas/bucket-quota.ts'
+import { bucketQuota, continuous, noUnits, scheduled, startLacking, ticksOf } from '../quotas/bucket-quota.ts'
 import type { LeakyBucketOptions, RateOptions, TokenBucketOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
 
@@ -23,6 +23,7 @@ export const perDay = (limit: number, options?: RateOptions): BucketQuota => rat
 function rate(what: string, limit: number, per: Duration, options: RateOptions = {}): BucketQuota {
   checkOptions(what, options, ['burst'])
   const { burst, per: perMicros } = numbersOf(what, { ...options, limit, per })
+  if (limit === 0) return bucket(noUnits(perMicros))
   const ticks = ticksOf(what, limit, perMicros)
   return bucket(continuous(what, { limit: burst, immediateUnits: burst, overdraft: 0, start: null, ...ticks }))
 }
@@ -36,6 +37,7 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
   checkOptions('tokenBucket', options, ['limit', 'per', 'burst', 'refill', 'overdraft', 'initial', 'keepFull'])
   const { limit, per, burst } = numbersOf('tokenBucket', options)
   const overdraft = checkWhole('tokenBucket overdraft', options.overdraft ?? 0, 0)
+  if (limit === 0) return bucket(noUnits(per))
   const counts = { limit: burst, immediateUnits: burst, overdraft }
   if (options.refill === undefined || options.refill === 'continuous') {
     const ticks = ticksOf('tokenBucket', limit, per)
@@ -62,9 +64,11 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
  */
 export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
   checkOptions('leakyBucket', options, ['limit', 'per', 'queue'])
-  const rate = checkWhole('leakyBucket limit', options.limit, 1)
+  const rate = checkWhole('leakyBucket limit', options.limit, 0)
   const queue = checkWhole('leakyBucket queue', options.queue, 0)
-  const ticks = ticksOf('leakyBucket', rate, micros(options.per, 'leakyBucket per'))
+  const per = micros(options.per, 'leakyBucket per')
+  if (rate === 0) return bucket(noUnits(per))
+  const ticks = ticksOf('leakyBucket', rate, per)
   return bucket(continuous('leakyBucket', { limit: queue + 1, immediateUnits: 1, overdraft: 0, start: null, ...ticks }))
 }
 
@@ -74,8 +78,8 @@ function numbersOf(
   options: Pick<TokenBucketOptions, 'limit' | 'per' | 'burst'>,
 ): { readonly limit: number; readonly per: Micros; readonly burst: number } {
   const per = micros(options.per, `${what} per`)
-  const limit = checkWhole(`${what} limit`, options.limit, 1, sameRate(options.limit, options.per, per))
-  return { limit, per, burst: checkWhole(`${what} burst`, options.burst ?? limit, 1) }
+  const limit = checkWhole(`${what} limit`, options.limit, 0, sameRate(options.limit, options.per, per))
+  return { limit, per, burst: checkWhole(`${what} burst`, options.burst ?? Math.max(limit, 1), 1) }
 }
 
 /** The level of a new key; null if it starts full. */

@@ -94,7 +94,8 @@ function shownOf(
   results: readonly StoreResult[],
 ): Acquisition {
   if (decisions.length === 1) return { checks, results, decision: decisions[0] as Decision }
-  if (decisions.every(isShown)) return { checks, results, decision: merge(decisions) }
-  const shown = (_: unknown, i: number): boolean => isShown(decisions[i] as Decision)
-  return shownOf(checks.filter(shown), decisions.filter(isShown), results)
+  const shown = (_: unknown, i: number): boolean =>
+    isShown((checks[i] as PolicyCheck).policy.quota, decisions[i] as Decision)
+  if (decisions.every(shown)) return { checks, results, decision: merge(decisions) }
+  return shownOf(checks.filter(shown), decisions.filter(shown), results)
 }

@@ -4,7 +4,7 @@ import type { Decide, Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import type { PreparedStep } from '../policies/consume-steps.ts'
-import { blockListOf, isShown } from '../quotas/block-list.ts'
+import { blockListOf } from '../quotas/block-list.ts'
 import { checkKey } from '../steps/verbs.ts'
 import { deadlineIn } from '../stores/deadline.ts'
 import type { PreparedTake, SyncStore } from '../stores/store.ts'
@@ -37,6 +37,9 @@ const consumeOne =
   (clock: () => Micros, take: PreparedTake, decide: Decide, consume: ConsumeSync): ConsumeSync =>
   (key, cost = 1) =>
     cost === 1 && typeof key === 'string' && key !== '' ? decide(take.take(key, clock())) : consume(key, cost)
+
+/** Of the decisions of requests, only those of a block list allow with a limit of 0. */
+const isShown = ({ allowed, limit }: Decision): boolean => limit > 0 || !allowed
 
 /** The cost of the only policy. */
 const oneCost = (named: NamedPolicies, cost: number | Costs): number =>

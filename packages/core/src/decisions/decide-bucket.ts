@@ -9,11 +9,18 @@ import { type Decide, type Decision, decisionOf } from './decision.ts'
 /** Turns the results of a bucket's step into decisions. */
 export function decideBucket(policy: string, quota: BucketQuota, cost: number, step: BucketStep): Decide<BucketTaken> {
   const { limit, ticksPerUnit, overdraft, schedule } = quota
+  if (limit === 0) return decideNoUnits(policy, cost)
   if (schedule !== null) return decideScheduled(policy, quota, cost, step, schedule)
   if (step.fraction !== null) return decideFraction(policy, quota, cost, step, step.fraction)
   const over = cost > limit + overdraft ? Infinity : step.check - step.tolerance
   return bucketDecider(policy, cost, limit, ticksPerUnit, limit * ticksPerUnit, turnOf(step), over)
 }
+
+/** A quota without units is full at all times, and never allows a request. */
+const decideNoUnits =
+  (policy: string, cost: number): Decide<BucketTaken> =>
+  ({ allowed }) =>
+    decisionOf(allowed, policy, 0, 0, cost, 0, 0, allowed ? 0 : Infinity)
 
 /**
  * A bucket that refills continuously, each unit in whole microseconds. The constants are arguments, because an engine checks at

@@ -15,9 +15,9 @@ export const unitTime = (step: Step): Micros => {
     case 'bucket':
       return 1
     case 'sliding-window':
-      return ((step.fixed ? -1 : 1) * step.ticks * step.tick) / step.limit
+      return ((step.fixed ? -1 : 1) * step.ticks * step.tick) / Math.max(step.limit, 1)
     case 'sliding-log':
-      return step.window / step.limit
+      return step.window / Math.max(step.limit, 1)
     case 'warm-up':
       return 1
     case 'penalty':

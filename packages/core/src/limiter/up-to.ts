@@ -43,7 +43,8 @@ export function sizesUpTo(units: number): readonly number[] {
 /** Consumes as many units as all policies have, up to the common cost of the checks. */
 export function consumeUpTo(checks: readonly PolicyCheck[]): MaybePromise<UpToDecision> {
   const [{ cost }] = checks as readonly [PolicyCheck]
-  let units = Math.min(cost, ...checks.map(({ policy }) => policy.quota.limit))
+  // A quota without units denies one.
+  let units = Math.max(Math.min(cost, ...checks.map(({ policy }) => policy.quota.limit)), 1)
   const deadlineFor = deadlines()
   const answer = (group: readonly PolicyCheck[]): MaybePromise<StoreResult> =>
     andThen(answerUpTo(costing(group, units), deadlineFor(group)), (answered) => {
@@ -165,7 +166,7 @@ function decisionOf(checks: readonly PolicyCheck[], results: readonly StoreResul
   )
   const shown = checks.flatMap((check) => {
     const { decision } = answered.find((each) => each.policy === check.policy) ?? {}
-    return decision && isShown(decision) ? [{ check, decision: { ...decision, cost } }] : []
+    return decision && isShown(check.policy.quota, decision) ? [{ check, decision: { ...decision, cost } }] : []
   })
   const decisions = shown.map(({ decision }) => decision)
   const decision = decisions.length === 1 ? (decisions[0] as Decision) : merge(decisions)

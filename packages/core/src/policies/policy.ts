@@ -1,4 +1,4 @@
-import { algorithmOf, checkQuota } from '../algorithms/algorithm.ts'
+import { checkQuota, shareOfQuota } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { Quota } from '../quotas/quota-types.ts'
@@ -52,12 +52,11 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
     )
   }
   const { store, replicas } = storeConfig
-  const localQuota = replicas === 1 ? quota : algorithmOf(quota).divide(quota, replicas)
   return {
     name: stateName,
     quota,
     storeConfig,
-    localQuota,
+    localQuota: shareOfQuota(quota, replicas),
     steps: new ConsumeSteps(stateName, quota, store),
   }
 }

@@ -9,9 +9,9 @@ export const isBlockList = ({ kernel, limit }: Quota): boolean => kernel === 'pe
 /** The name of the states of a policy's block list, and of its denials. */
 export const blockListName = (name: string): string => `${name} (blocked)`
 
-/** Reports whether a decision is shown: that of a block list, whose limit is 0, only if the key is blocked. */
-export const isShown = ({ allowed, limit }: { readonly allowed: boolean; readonly limit: number }): boolean =>
-  limit > 0 || !allowed
+/** Reports whether the decision of a quota is shown: that of a block list only if the key is blocked. */
+export const isShown = (quota: Quota, { allowed }: { readonly allowed: boolean }): boolean =>
+  !allowed || !isBlockList(quota)
 
 /** The block list among the policies of a limiter; undefined without one. */
 export const blockListOf = <P extends WithQuota>(policies: readonly P[]): P | undefined =>

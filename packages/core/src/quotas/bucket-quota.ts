@@ -32,6 +32,20 @@ export function continuous(what: string, quota: Omit<BucketQuota, 'kernel' | 'wi
   return bucketQuota(what, { ...quota, window: spanOf(limit, unit, scale).tick, schedule: null })
 }
 
+/** A quota of 0 units: a bucket that no request fits. Its unit is the shortest, so that charges leave no debt. */
+export const noUnits = (window: Micros): BucketQuota =>
+  Object.freeze({
+    kernel: 'bucket',
+    limit: 0,
+    immediateUnits: 0,
+    window,
+    ticksPerUnit: 1,
+    scale: 1,
+    overdraft: 0,
+    schedule: null,
+    start: null,
+  })
+
 /** The schedule of a bucket that refills whole amounts at intervals. */
 export function scheduled(
   what: string,

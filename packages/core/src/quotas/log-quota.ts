@@ -7,7 +7,7 @@ import type { SlidingLogQuota } from './quota-types.ts'
 
 /** A log. Throws a QuotaError if the options are invalid. */
 export function logQuota(what: string, options: WindowOptions): SlidingLogQuota {
-  const limit = checkWhole(`${what} limit`, options.limit, 1)
+  const limit = checkWhole(`${what} limit`, options.limit, 0)
   const window = micros(options.window, `${what} window`)
   if (limit <= LONGEST_LOG) return Object.freeze({ kernel: 'sliding-log', limit, window })
   throw new QuotaError(

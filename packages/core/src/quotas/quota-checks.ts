@@ -37,9 +37,14 @@ export interface QuotaChecks<Q extends Quota = Quota> {
 
 export const bucketChecks: QuotaChecks<BucketQuota> = {
   isComplete: ({ limit, immediateUnits, window, ticksPerUnit, scale, schedule, start }) =>
-    areWhole(limit, immediateUnits, window, ticksPerUnit, scale) && schedule !== undefined && start !== undefined,
+    areWhole(window, ticksPerUnit, scale) &&
+    isWhole(limit, 0) &&
+    isWhole(immediateUnits, 0) &&
+    schedule !== undefined &&
+    start !== undefined,
   agree({ limit, immediateUnits, overdraft, start, ...quota }) {
     const { schedule, window, ticksPerUnit, scale } = quota
+    if (limit === 0) return immediateUnits === 0 && overdraft === 0 && schedule === null && start === null
     if (!isWhole(overdraft, 0) || (immediateUnits !== 1 && immediateUnits !== limit)) return false
     const full = spanOf(limit, ticksPerUnit, scale)
     if (start !== null && !isStart(start, full.tick, scale)) return false
@@ -63,7 +68,7 @@ const isStart = ({ lacking, early, keep }: Start, full: number, scale: number): 
 export const windowChecks: QuotaChecks<SlidingWindowQuota> = {
   // A copy of plain data loses the methods of a calendar.
   isComplete: ({ limit, window, tick, calendar }) =>
-    areWhole(limit, window, tick) && (calendar === null || typeof calendar?.windowAt === 'function'),
+    isWhole(limit, 0) && areWhole(window, tick) && (calendar === null || typeof calendar?.windowAt === 'function'),
   agree({ limit, window, tick, fixed, calendar }) {
     if (typeof fixed !== 'boolean' || window > LONGEST) return false
     return calendar === null ? window % tick === 0 && limit * (window / tick) <= MOST_SHARES : fixed && tick === window
@@ -71,7 +76,7 @@ export const windowChecks: QuotaChecks<SlidingWindowQuota> = {
 }
 
 export const logChecks: QuotaChecks<SlidingLogQuota> = {
-  isComplete: ({ limit, window }) => areWhole(limit, window),
+  isComplete: ({ limit, window }) => isWhole(limit, 0) && areWhole(window),
   agree: ({ limit, window }) => limit <= LONGEST_LOG && window <= LONGEST,
 }
 

@@ -11,7 +11,7 @@ export interface RateOptions {
 
 /** Options of `tokenBucket`: `limit` units refill per `per`. */
 export interface TokenBucketOptions extends RateOptions {
-  /** Units that refill in each `per`: a whole number. */
+  /** Units that refill in each `per`: a whole number. 0 denies all requests, whatever the `burst`. */
   readonly limit: number
   /** The time in which `limit` units refill. */
   readonly per: Duration
@@ -41,7 +41,7 @@ export interface TokenBucketOptions extends RateOptions {
 
 /** Options of `fixedWindow`: `limit` units in each `window`. */
 export interface FixedWindowOptions {
-  /** Units in each window: a whole number. */
+  /** Units in each window: a whole number. 0 denies all requests. */
   readonly limit: number
   /** The length of each window. */
   readonly window: Duration
@@ -78,7 +78,7 @@ export type CalendarUnit = 'month' | 'week' | 'day'
 
 /** Options of `calendarWindow`: `limit` units in each month, week or day. */
 export interface CalendarWindowOptions extends PeriodOptions {
-  /** Units in each period: a whole number. */
+  /** Units in each period: a whole number. 0 denies all requests. */
   readonly limit: number
   /** `'month'` or `'week'`, from its `firstDay`; or `'day'`, from midnight. */
   readonly unit: CalendarUnit
@@ -86,7 +86,7 @@ export interface CalendarWindowOptions extends PeriodOptions {
 
 /** Options of `slidingWindow` and `slidingLog`: `limit` units in any `window`. */
 export interface WindowOptions {
-  /** Units in any window: a whole number. */
+  /** Units in any window: a whole number. 0 denies all requests. */
   readonly limit: number
   /** The length of the window. */
   readonly window: Duration
@@ -94,7 +94,7 @@ export interface WindowOptions {
 
 /** Options of `leakyBucket`: `limit` units leave per `per`. */
 export interface LeakyBucketOptions {
-  /** Units that leave the queue in each `per`, evenly spaced: a whole number. */
+  /** Units that leave the queue in each `per`, evenly spaced: a whole number. 0 denies all requests. */
   readonly limit: number
   /** The time in which `limit` units leave. */
   readonly per: Duration

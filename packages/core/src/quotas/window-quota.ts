@@ -10,7 +10,7 @@ const TICKS: readonly Micros[] = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6]
 
 /** A window of a key, whose units refill at its end if it is `fixed`. Throws a QuotaError if the options are invalid. */
 export function windowQuota(what: string, options: WindowOptions, fixed: boolean): SlidingWindowQuota {
-  const limit = checkWhole(`${what} limit`, options.limit, 1)
+  const limit = checkWhole(`${what} limit`, options.limit, 0)
   const window = micros(options.window, `${what} window`)
   const tick = (fixed ? [window] : TICKS).find((each) => window % each === 0 && limit * (window / each) <= MOST_SHARES)
   if (tick !== undefined) return Object.freeze({ kernel: 'sliding-window', limit, window, tick, fixed, calendar: null })

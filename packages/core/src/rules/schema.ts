@@ -41,7 +41,7 @@ const config = (properties: Readonly<Record<string, Schema>>, required: readonly
   additionalProperties: false,
 })
 
-const windowed = config({ limit: whole(1), window: duration }, ['limit', 'window'])
+const windowed = config({ limit: whole(0), window: duration }, ['limit', 'window'])
 
 /** The numbers of each algorithm. */
 const CONFIGS: Readonly<Record<string, Schema>> = {
@@ -50,7 +50,7 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
       {
         tokens_per_second: rate,
         rps: rate,
-        limit: whole(1),
+        limit: whole(0),
         per: duration,
         burst: whole(1),
         refill: duration,
@@ -63,10 +63,10 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
     oneOf: [{ required: ['tokens_per_second'] }, { required: ['rps'] }, { required: ['limit'] }],
     dependentRequired: { limit: ['per'], per: ['limit'], keep_full: ['initial'] },
   },
-  leaky_bucket: config({ limit: whole(1), per: duration, queue: whole(0) }, ['limit', 'per', 'queue']),
+  leaky_bucket: config({ limit: whole(0), per: duration, queue: whole(0) }, ['limit', 'per', 'queue']),
   fixed_window: config(
     {
-      limit: whole(1),
+      limit: whole(0),
       window: duration,
       align: { description: '"clock" or "first"', enum: ['clock', 'first'] },
       offset: duration,
@@ -75,7 +75,7 @@ const CONFIGS: Readonly<Record<string, Schema>> = {
   ),
   calendar_window: config(
     {
-      limit: whole(1),
+      limit: whole(0),
       unit: { description: '"month", "week" or "day"', enum: ['month', 'week', 'day'] },
       time_zone: { description: 'the name of a time zone such as "Europe/Berlin"', type: 'string', pattern: '.' },
       first_day: {

@@ -23,7 +23,8 @@ export function bucketStep(quota: BucketQuota, verb: Verb, cost: number, stepOpt
     increment: increment.tick,
     check: check.tick,
     tolerance: tolerance.tick,
-    ceiling: spanOf(limit + quota.overdraft, ticksPerUnit, scale).tick,
+    // Without units, states are kept as they are, for a quota with units.
+    ceiling: limit === 0 ? LONGEST : spanOf(limit + quota.overdraft, ticksPerUnit, scale).tick,
     burst: burst.tick,
     maxWaitMicros: maxWaitFor(quota, cost, stepOptions),
     until: taken.until.tick,

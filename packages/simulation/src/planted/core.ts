@@ -47,7 +47,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/policies/policy.ts',
     seed: 15,
     property: 'processesAdmitNoMore',
-    replaced: [['replicas === 1 ? quota : algorithmOf(quota).divide(quota, replicas)', 'quota']],
+    replaced: [['shareOfQuota(quota, replicas)', 'quota']],
   },
   {
     name: 'a clock that steps back refills the bucket',

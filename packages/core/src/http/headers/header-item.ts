@@ -84,7 +84,8 @@ export function advertised(quota: Quota): { readonly limit: number; readonly win
   const continuous = quota.kernel === 'warm-up' || (quota.kernel === 'bucket' && quota.schedule === null)
   const unit = continuous ? quota.ticksPerUnit / quota.scale : window / limit
   const least = Math.max(Math.ceil(window / 1e6), 1)
-  if (limit * unit >= (1 - TOLERATED_LOSS) * least * 1e6) return { limit: integer(limit), window: integer(least) }
+  if (limit === 0 || limit * unit >= (1 - TOLERATED_LOSS) * least * 1e6)
+    return { limit: integer(limit), window: integer(least) }
   // `unit` is a rounded quotient: without the addition, 3 times a third of a second could be less than 1 second.
   const unitsIn = (seconds: number): number => Math.floor((seconds * 1e6) / unit + 1e-6)
   const loss = (seconds: number): number => 1 - (unitsIn(seconds) * unit) / (seconds * 1e6)

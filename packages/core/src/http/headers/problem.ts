@@ -101,8 +101,9 @@ const answer = (kind: Kind, body: string): Denial => ({
 })
 
 /** A sentence for people, escaped for a JSON string. */
-function detailOf({ retryAfterMs, cost }: Decision, policy: string): string {
+function detailOf({ retryAfterMs, cost, limit }: Decision, policy: string): string {
   if (retryAfterMs === Infinity) {
+    if (limit === 0) return `Policy \\"${inJson(policy)}\\" allows no requests.`
     return `This request costs ${cost} units, more than policy \\"${inJson(policy)}\\" ever allows at once.`
   }
   return againIn(policy) + inSeconds(retryAfterMs)

@@ -172,6 +172,8 @@ function warnOfCost<R>(
   logger: Logger,
 ): void {
   const most = maxUnits(quota)
+  // No other cost is allowed either.
+  if (most === 0) return
   for (const [option, units] of Object.entries({ cost, defaultCost, maxCost })) {
     // A default above maxCost is maxCost.
     if (typeof units !== 'number' || Math.min(units, maxCost ?? units) <= most) continue
