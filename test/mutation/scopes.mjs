@@ -130,7 +130,7 @@ const named = {
   plans: {
     mutate: ['packages/plans/src/*.ts'],
     tests: testsOf('plans', ['cached', 'lookup-failures', 'lookup-timeouts', 'options', 'quotas']),
-    // 97 of the first 105 mutants of 312.
+    // The tests failed for 102 of the first 105 of its 312 mutants, 97 %.
     atLeast: 90,
   },
   replay: {
