@@ -74,7 +74,7 @@ export default {
   forbidden: [
     only('core'),
     only('memory', src('core')),
-    only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^crypto$'),
+    only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^(crypto|events)$'),
     only('postgres', src('core'), npm('pg', '@electric-sql/pglite'), '^crypto$'),
     only('express', src('core', 'memory'), npm('express'), '^(crypto|http|net)$'),
     only('node', src('core', 'memory'), '^(http2?|stream)$'),
@@ -90,7 +90,7 @@ export default {
     only('admin', src('core')),
     only('plans', src('core'), npm('lru-cache')),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
-    only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|http2?|net)$'),
+    only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|async_hooks|http2?|net)$'),
     only('simulation', src('core', 'fetch', 'postgres', 'redis'), builtin),
     typesOnly('express'),
     typesOnly('koa'),
