@@ -127,7 +127,9 @@ export class RateLimiter implements ByKey {
     if (named.length === 0) return this.#guard
     const own = renamed(counting, (policy) => this.#overridden(policy, target, method))
     const { policies } = this.#options as { readonly policies?: unknown }
-    const guard = httpGuard((policies ? { ...this.#options, policies: own } : own[0]) as RateLimitOptions, this.#reader)
+    // Named, because it counts together with the guard of all calls on purpose.
+    const [only] = own.map((policy) => ({ ...policy, name: nameOf(policy) }))
+    const guard = httpGuard((policies ? { ...this.#options, policies: own } : only) as RateLimitOptions, this.#reader)
     for (const name of own.map(nameOf)) {
       if (!names.includes(name) && !this.#decorated.has(name)) this.#decorated.set(name, guard.byKey)
     }
