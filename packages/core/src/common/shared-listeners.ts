@@ -9,6 +9,7 @@ interface Shared {
  * Listens to each target with one listener for all callers, for as long as there are any: Node warns of a leak if a target has
  * more than ten. `listen` registers that one, and returns how to unregister it.
  */
+/* @__NO_SIDE_EFFECTS__ */
 export function sharedListeners<T extends object>(
   name: string,
   listen: (target: T, listener: () => void) => () => void,

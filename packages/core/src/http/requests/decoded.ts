@@ -11,10 +11,12 @@ interface Encoding {
   readonly escaped: (character: string) => string
 }
 
-const PLAIN: Encoding = { raw: () => undefined, escaped: (character) => character }
+const asItIs = (character: string): string => character
+
+const PLAIN: Encoding = { raw: () => undefined, escaped: asItIs }
 
 /** Of a name or value in a query, where a plus sign is a space. */
-export const FORM: Encoding = { ...PLAIN, raw: (code) => (code === 43 ? ' ' : undefined) }
+export const FORM: Encoding = { escaped: asItIs, raw: (code) => (code === 43 ? ' ' : undefined) }
 
 /** Of a path: in lower case, and an escaped slash is no slash for routers. */
 export const PATH: Encoding = {
