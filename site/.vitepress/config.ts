@@ -119,7 +119,7 @@ export default defineConfig({
     ],
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
     editLink: {
-      pattern: ({ filePath }) => `${REPOSITORY}/edit/main/${filePath}`,
+      pattern: ({ filePath }) => `https://github.com/spillwayjs/spillway/edit/main/${filePath}`,
       text: 'Edit this page',
     },
     sidebar: sidebar(),

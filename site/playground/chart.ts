@@ -80,7 +80,7 @@ function levelPath({ quota, points }: Line, x: (at: Micros) => number): string {
   const sloped = quota.kernel === 'bucket' && quota.schedule === null
   const drawn = points.map(({ at, units }) => ({
     x: x(at),
-    y: round((1 - Math.max(Math.min(units / quota.limit, 1), 0)) * (LEVEL_HEIGHT - 4) + 2),
+    y: round((1 - Math.max(Math.min(units / Math.max(quota.limit, 1), 1), 0)) * (LEVEL_HEIGHT - 4) + 2),
   }))
   return drawn
     .filter(({ y }, i) => y !== drawn[i - 1]?.y || y !== drawn[i + 1]?.y)

@@ -36,6 +36,7 @@ function runProcesses(processes: number, storeCount: number, traffic: Traffic, c
   const guards = Array.from({ length: processes }, (_, i) =>
     httpGuard<Arrival>(
       {
+        name: 'default',
         quota,
         key: keyOf,
         cost: ({ cost }) => cost,

@@ -18,7 +18,7 @@ describe('the playground compares apps', () => {
       'The second policy',
       'Both together',
     ])
-    await page.getByLabel('And units').fill('0')
+    await page.getByLabel('And units').fill('-1')
     expect(await page.locator('.pg-lane [role=alert]').count()).toBe(2)
     await page.getByLabel('And units').fill('3')
     await page.getByLabel('Two processes').check()
@@ -49,9 +49,9 @@ describe('the playground compares apps', () => {
     expect(await page.getByRole('alert').count()).toBe(1)
     expect(await page.locator('.pg-lane svg').count()).toBe(3)
     await page.getByRole('spinbutton', { name: 'Burst' }).fill('')
-    await page.getByLabel('Units', { exact: true }).fill('0')
+    await page.getByLabel('Units', { exact: true }).fill('-1')
     expect(await page.getByRole('alert').allTextContents()).toEqual([
-      expect.stringContaining('tokenBucket limit must be a whole number, 1 or more; got 0.'),
+      expect.stringContaining('tokenBucket limit must be a whole number, 0 or more; got -1.'),
     ])
     expect(await page.locator('.pg-lane svg').count()).toBe(4)
     await page.getByLabel('Units', { exact: true }).fill('12')

@@ -67,9 +67,9 @@ describe('the playground', () => {
 
   test('shows core’s error for an invalid quota', async () => {
     const page = await playground()
-    await page.getByLabel('Units', { exact: true }).fill('0')
+    await page.getByLabel('Units', { exact: true }).fill('-1')
     const problem = page.getByRole('alert').first()
-    expect(await problem.textContent()).toContain('tokenBucket limit must be a whole number, 1 or more; got 0.')
+    expect(await problem.textContent()).toContain('tokenBucket limit must be a whole number, 0 or more; got -1.')
   })
 
   test('copies the code, and a link to the current choices', async () => {
