@@ -41,8 +41,10 @@ describe('an app is made, asked twenty times at once, and closed, with', () => {
   })
 })
 
-test('stores and limiters leave no listeners on a client, however many', async () => {
+// Reproduces a bug: each store added listeners to its client, although the first had.
+test('stores share the listeners of a client, and limiters add none, however many', async () => {
   const client = new Redis(server.port)
+  redisStore(client)
   await client.ping()
   const listeners = (): number => client.eventNames().reduce((sum, event) => sum + client.listenerCount(event), 0)
   const before = { client: listeners(), process: process.listenerCount('exit') + process.listenerCount('beforeExit') }

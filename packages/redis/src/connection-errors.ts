@@ -12,10 +12,11 @@ interface Emitter {
  * which stays the choice of the app.
  */
 export const keepConnectionErrors: (client: object) => void = oncePer('redis connection errors', (client: Emitter) => {
-  if (typeof client.on !== 'function') return
+  if (typeof client.on !== 'function') return true
   // A cluster of which no node answers has the error of the last one.
   const keep = (error: unknown): void =>
     setConnectionError(client, (error as { lastNodeError?: unknown } | null)?.lastNodeError ?? error)
   const ofClient = 'evalsha' in client ? 'error' : errorMonitor
   for (const event of [ofClient, 'node error', 'node-error']) client.on(event, keep)
+  return true
 })
