@@ -17,7 +17,7 @@ import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import { reader } from './reader.ts'
 import { headersOf, replaceResponse, setHeaders } from './response.ts'
-import { nextThen } from './sent.ts'
+import { outcomeOf } from './sent.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -83,7 +83,14 @@ async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promis
   for (const [name, value] of joined) c.header(name, value)
   if (denial) return answer ? answered(c, await answer(c), denial, restoreHeaders) : denied(c, denial)
   // A handler that returns a Response of its own discards the headers set above.
-  await nextThen(c, next, restoreHeaders, after)
+  const { responded, threw } = outcomeOf(c, restoreHeaders, after)
+  try {
+    await next()
+  } catch (thrown) {
+    threw(thrown)
+    throw thrown
+  }
+  responded()
 }
 
 /** The response that `onDenied` has sent itself, with the headers added; otherwise the answer that it returned. */

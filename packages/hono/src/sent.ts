@@ -1,17 +1,23 @@
 import { isAbandoned, outgoingOf, statusOfThrown, untilRead, type Verdict, whenAnswered } from '@spillway/core/http'
-import type { Context, Next } from 'hono'
+import type { Context } from 'hono'
 import { identityOf } from './reader.ts'
 import { onceResponded, replaceResponse } from './response.ts'
 
 type Done = NonNullable<Verdict<Context>['after']>
 
+/** What to call when the next handler has returned or thrown. */
+interface Outcome {
+  responded(): void
+  threw(thrown: unknown): void
+}
+
 /**
- * Calls the handler, then `restore`, which sets headers on its response again, and `done` when the response has been sent
+ * Calls `restore`, which sets headers on the response of the next handler again, and `done` when the response has been sent
  * completely, including a stream, or its client has disconnected. Node reports both. In other runtimes, and for a request that
  * the app makes by itself, the response counts as sent when its body has been read to the end or cancelled; `waitUntil` then
- * keeps Workers running for the callback.
+ * keeps Workers running for the callback. The caller awaits the handler: an asynchronous function here costs two promises.
  */
-export async function nextThen(c: Context, next: Next, restore: () => void, done: Done | undefined): Promise<void> {
+export function outcomeOf(c: Context, restore: () => void, done: Done | undefined): Outcome {
   const outgoing = done && identityOf(c) !== c ? outgoingOf(c.env) : undefined
   if (outgoing) whenAnswered(outgoing, (status, ended) => void done?.(status, c, ended))
   const settle = outgoing ? undefined : done
@@ -19,15 +25,12 @@ export async function nextThen(c: Context, next: Next, restore: () => void, done
     restore()
     if (settle) whenRead(c, settle)
   }
-  try {
-    await next()
-  } catch (thrown) {
+  const threw = (thrown: unknown): void => {
     // Thrown through middleware that composes others, such as `every`: the app's error handler has yet to answer.
     if (isAnswered(c, thrown)) onceResponded(c, responded)
     else if (settle) waitUntil(c, settle(isAbandoned(c.req.raw, c.env) ? undefined : statusOf(thrown), c))
-    throw thrown
   }
-  responded()
+  return { responded, threw }
 }
 
 /**
