@@ -45,14 +45,22 @@ describe.each([
   })
 
   // A row with counts has no tat: an upsert that compared it would neither take nor deny, forever.
-  test('a bucket ignores the state of a window', async () => {
+  test('a bucket starts with what a window has counted', async () => {
     await pool.query('DELETE FROM spillway')
     const store = unhurried(pool)
-    const ask = async (quota: Quota, verb: Verb) =>
-      (await store.take([{ policy: 'p', key: 'a', step: stepFor(quota, verb, 10) }], START))[0]?.allowed
+    const model = modelStore(() => START)
     const window = slidingWindow({ limit: 10, window: '1m' })
-    expect([await ask(window, 'consume'), await ask(perMinute(10), 'consume')]).toEqual([true, true])
-    expect([await ask(window, 'charge'), await ask(perMinute(10), 'charge')]).toEqual([true, true])
+    const takes: readonly (readonly [Quota, Verb, number])[] = [
+      [window, 'consume', 4],
+      [perMinute(10), 'consume', 6],
+      [perMinute(10), 'consume', 1],
+      [window, 'charge', 10],
+      [perMinute(10), 'charge', 10],
+    ]
+    for (const [quota, verb, cost] of takes) {
+      const ops = [{ policy: 'p', key: 'a', step: stepFor(quota, verb, cost) }]
+      expect(await store.take(ops, START)).toEqual(model.takeSync(ops, START))
+    }
   })
 
   test('a bucket counts on the state that another rate has left', async () => {
