@@ -6,7 +6,7 @@ import { type MiddlewareConsumer, Module, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import connect from 'connect'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type RouteHandlerMethod } from 'fastify'
 import polka from 'polka'
 import polka1 from 'polka-1'
 import Router from 'router'
@@ -27,6 +27,26 @@ const chain =
     else first(req, res, () => chain(rest, handler)(req, res))
   }
 
+/** A handler that answers its own errors, where the host answers none: they would end the process, without a response. */
+const answering =
+  (handler: Handler): Handler =>
+  (req, res) => {
+    try {
+      handler(req, res)
+    } catch (error) {
+      res.statusCode = (error as { status?: number }).status ?? 500
+      res.end()
+    }
+  }
+
+/** A route of Fastify. It takes the response over last: Fastify answers no error of a handler that has done so. */
+const routed =
+  (handler: Handler): RouteHandlerMethod =>
+  (request, reply) => {
+    handler(request.raw, reply.raw)
+    reply.hijack()
+  }
+
 const inFastify = async (app: FastifyInstance): Promise<Server> => {
   await app.ready()
   return app.server
@@ -40,20 +60,14 @@ async function inNest(middleware: readonly Middleware[], handler: Handler, path 
   }
   Module({})(Root)
   const app = await NestFactory.create<NestFastifyApplication>(Root as Type, new FastifyAdapter(), { logger: false })
-  app
-    .getHttpAdapter()
-    .getInstance()
-    .all('/*', (request, reply) => {
-      reply.hijack()
-      handler(request.raw, reply.raw)
-    })
+  app.getHttpAdapter().getInstance().all('/*', routed(handler))
   await app.init()
   return inFastify(app.getHttpAdapter().getInstance() as unknown as FastifyInstance)
 }
 
 export const hosts: Readonly<Record<string, Host>> = {
-  'node:http': async (middleware, handler) => createServer(chain(middleware, handler)),
-  'node:http2': async (middleware, handler) => http2.createServer(chain(middleware, handler) as never),
+  'node:http': async (middleware, handler) => createServer(chain(middleware, answering(handler))),
+  'node:http2': async (middleware, handler) => http2.createServer(chain(middleware, answering(handler)) as never),
   connect: async (middleware, handler, path = '') => {
     const app = connect()
     for (const each of middleware) app.use(path, each as connect.NextHandleFunction)
@@ -68,7 +82,7 @@ export const hosts: Readonly<Record<string, Host>> = {
     createServer(
       polka()
         .use(path, ...(middleware as never[]))
-        .all('*', handler as never).handler as never,
+        .all('*', answering(handler) as never).handler as never,
     ),
   'polka 1': async (middleware, handler, path = '/') =>
     createServer(
@@ -91,10 +105,7 @@ export const hosts: Readonly<Record<string, Host>> = {
     const app = fastify()
     await app.register(middie)
     for (const each of middleware) app.use(path, each as never)
-    app.all('/*', (request, reply) => {
-      reply.hijack()
-      handler(request.raw, reply.raw)
-    })
+    app.all('/*', routed(handler))
     return inFastify(app)
   },
   'NestJS on Fastify': inNest,
