@@ -39,7 +39,7 @@ proves(
       property: 'a sliding window, in the state of a key that was used',
     },
     'keeps a window from the future': {
-      text: 'state[1] > now AND base <> state',
+      text: 'state[1] > now AND base OPERATOR(pg_catalog.<>) state',
       replacement: 'state[1] < now AND base <> state',
       property: 'a sliding window, in the state of a key that was used',
     },

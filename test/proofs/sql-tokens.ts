@@ -1,11 +1,15 @@
 const TOKEN = /\s*('[^']*'|::|:=|\.\.|<=|>=|<>|\|\||[-+*/%()<>=,;:.[\]]|"?\w+"?)/y
 
-/** The tokens of a text of SQL, one after the other. Quotes of names are left out. */
+/** Says of which schema an operator or a function is: that of PostgreSQL itself, whose are all that are read here. */
+const SCHEMA = /OPERATOR\(pg_catalog\.([^)]+)\)|pg_catalog\./g
+
+/** The tokens of a text of SQL, one after the other. Quotes of names, and schemas, are left out. */
 export class Tokens {
   readonly #tokens: string[] = []
   #at = 0
 
-  constructor(text: string) {
+  constructor(written: string) {
+    const text = written.replace(SCHEMA, '$1')
     TOKEN.lastIndex = 0
     for (let found = TOKEN.exec(text); found; found = TOKEN.exec(text)) {
       this.#tokens.push((found[1] as string).replace(/"/g, ''))

@@ -95,13 +95,13 @@ proves(
       property: IDLE,
     },
     'shortens a wait when the clock steps back': {
-      text: 'state.ahead - Math.max(now - state.writtenAt, 0)',
-      replacement: 'state.ahead - Math.abs(now - state.writtenAt)',
+      text: 'const left = state.ahead - Math.max(now - state.writtenAt, 0)',
+      replacement: 'const left = state.ahead - Math.abs(now - state.writtenAt)',
       property: STEP_BACK,
     },
     'prolongs a wait when the clock steps back': {
-      text: 'state.ahead - Math.max(now - state.writtenAt, 0)',
-      replacement: 'state.ahead - (now - state.writtenAt)',
+      text: 'const left = state.ahead - Math.max(now - state.writtenAt, 0)',
+      replacement: 'const left = state.ahead - (now - state.writtenAt)',
       property: STEP_BACK,
     },
     'keeps a state from the future': {
