@@ -53,7 +53,9 @@ export function countTextSteps(): () => number {
   let steps = 0
   const undo: (() => void)[] = []
   const patch = (on: object, name: string, make: (original: Call) => unknown): void => {
-    const descriptor = Object.getOwnPropertyDescriptor(on, name) as PropertyDescriptor
+    const descriptor = Object.getOwnPropertyDescriptor(on, name)
+    // Not every runtime has all of them where Node has them.
+    if (descriptor === undefined) return
     Object.defineProperty(on, name, { ...descriptor, value: make(descriptor.value as Call) })
     undo.push(() => Object.defineProperty(on, name, descriptor))
   }

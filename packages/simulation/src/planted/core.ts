@@ -67,10 +67,10 @@ export const CORE_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'the turn of a caller that leaves is not returned',
-    file: 'core/src/limiter/turns.ts',
+    file: 'core/src/limiter/turn-queue.ts',
     seed: 7,
     property: 'nothingIsLost',
-    replaced: [['await rollback(unused)', '']],
+    replaced: [['await rollback(unused.value.acquisition)', '']],
   },
   {
     name: 'a refund returns units that have refilled meanwhile',
