@@ -12,7 +12,8 @@ async function main(): Promise<void> {
     await runSuite(name, (test) => testStore(test, make, { histories: 60 }))
   }
   await closeClients()
-  for (const [name, mount] of Object.entries(allMounts)) await runSuite(name, (test) => testAdapter(test, mount, { mostVisits: 10 }))
+  for (const [name, mount] of Object.entries(allMounts))
+    await runSuite(name, (test) => testAdapter(test, mount, { mostVisits: 10 }))
   console.log(endOf(Object.keys({ ...allStores, ...allMounts }).length))
 }
 
