@@ -2,10 +2,9 @@ import { formatThrown, isUnsent, QuotaError, StoreError } from '../common/errors
 import { type MaybePromise, promised } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { monotonicMs } from '../common/time.ts'
-import type { Logger } from '../common/warn.ts'
 import { setConnectionError, timeoutError } from './connection-error.ts'
 import { type CallDeadline, whenExpired } from './deadline.ts'
-import { failureLog } from './failure-log.ts'
+import { failureLog, type StoreLogger } from './failure-log.ts'
 import { checkIsStore, type StateKey, type Store, scopeOf, type Take } from './store.ts'
 
 /** Failures in a row that open a circuit. */
@@ -42,7 +41,7 @@ export interface Breaker {
     key: StateKey,
     work: () => MaybePromise<T>,
     deadline: CallDeadline,
-    logger: Logger,
+    logger: StoreLogger,
     check?: (answer: T) => T,
   ): Promise<T>
   /**

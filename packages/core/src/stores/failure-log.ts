@@ -2,6 +2,12 @@ import { formatValue, type StoreError, withoutLink } from '../common/errors.ts'
 import { type Logger, warn } from '../common/warn.ts'
 import { type Store, type StoreScope, scopeOf } from './store.ts'
 
+/** A logger of limiters whose option for failures of the store has another name. */
+export interface StoreLogger extends Logger {
+  /** @default `'onStoreError'` */
+  readonly storeErrorOption?: string
+}
+
 /** The shortest time between two reports of a failing store. */
 const REPORT_INTERVAL_MS = 60_000
 
@@ -21,7 +27,7 @@ interface Counts {
  */
 export interface FailureLog {
   /** `policy` is one that the call was for. */
-  failed(error: StoreError, policy: string, logger: Logger): void
+  failed(error: StoreError, policy: string, logger: StoreLogger): void
   skipped(): void
   dropped(): void
   /** The circuit has closed again. */
@@ -60,7 +66,7 @@ export function failureLog(store: Store, now: () => number): FailureLog {
       warn(
         logger,
         'WARN_SPILLWAY_STORE',
-        `the store failed (${about.filter(Boolean).join(', ')}): ${sentence(withoutLink(error.message))} onStoreError decides about these requests; further failures are logged once a minute.`,
+        `the store failed (${about.filter(Boolean).join(', ')}): ${sentence(withoutLink(error.message))} ${logger.storeErrorOption ?? 'onStoreError'} decides about these requests; further failures are logged once a minute.`,
       )
       reportedMs = now()
       reporter = logger

@@ -2,7 +2,6 @@ import {
   type Duration,
   fixedWindow,
   isSync,
-  type Logger,
   type Micros,
   micros,
   QuotaError,
@@ -20,6 +19,7 @@ import {
   loggerOf,
   type MaybePromise,
   resetKey,
+  type StoreLogger,
   scopeOf,
   stepFor,
   takeFrom,
@@ -57,7 +57,10 @@ export function toExpressRateLimitStore(
   checkOptions('toExpressRateLimitStore', options, ['name', 'windowMs', 'deadline'])
   const { name = 'express-rate-limit' } = options
   const deadline = micros(options.deadline ?? DEADLINE, 'deadline')
-  const logger = (): Logger => loggerOf(scopeOf(store).owner)
+  const logger: StoreLogger = {
+    storeErrorOption: 'passOnStoreError',
+    warn: (message) => loggerOf(scopeOf(store).owner).warn(message),
+  }
   let windows = options.windowMs === undefined ? undefined : windowsOf(options.windowMs)
   const take = (key: string, verb: keyof Windows['steps']): MaybePromise<SlidingWindowTaken> => {
     if (windows === undefined) {
@@ -68,7 +71,7 @@ export function toExpressRateLimitStore(
     // In JavaScript a keyGenerator may return undefined: such requests count as one client.
     const ops = [{ policy: name, key: String(key), step: windows.steps[verb] }]
     if (isSync(store)) return first(store.takeSync(ops))
-    return takeFrom(store, ops, deadlineIn(deadline), logger()).then(first)
+    return takeFrom(store, ops, deadlineIn(deadline), logger).then(first)
   }
   const counted = ({ start, current }: SlidingWindowTaken): Counted => ({
     totalHits: current,
@@ -97,7 +100,7 @@ export function toExpressRateLimitStore(
       await take(key, 'refund')
     },
     resetKey: async (key) => {
-      await resetKey([{ policy: name, key: String(key) }], { store, deadline, logger: logger() })
+      await resetKey([{ policy: name, key: String(key) }], { store, deadline, logger })
     },
   }
   if (options.name === undefined) unnamed.set(counting, scopeOf(store))

@@ -7,8 +7,19 @@ import { type ExpressRateLimitStore, type Options, rateLimit, toExpressRateLimit
 import { appOf } from './pair.ts'
 
 const logger = { warn: () => {}, error: () => {} }
+afterEach(() => void vi.restoreAllMocks())
 const appWith = (store: Partial<Options>['store'], passOnStoreError: boolean) =>
   appOf(rateLimit({ store, passOnStoreError, logger, validate: false }))
+
+// Reproduces a bug: the warning named `onStoreError`, which the drop-in does not have.
+test('the warning of a store that fails names the option that decides', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const failing: Store = { take: () => Promise.reject(new Error('no server')), delete: async () => 0 }
+  expect((await request(appWith(failing, true)).get('/')).status).toBe(200)
+  expect(warn.mock.calls).toEqual([
+    [expect.stringContaining('no server. passOnStoreError decides about these requests')],
+  ])
+})
 
 // The client sends its commands when it is connected again: requests waited for that, even with passOnStoreError.
 describe('a Redis that is down', () => {
