@@ -11,9 +11,9 @@ import {
 import { calledByHand, hasMethod, processState } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { AnyElysia } from 'elysia'
-import { type Located, wrapMounted } from './mounted.ts'
 import { type PrefixedContext, type RequestContext, reader, runtimeOf } from './reader.ts'
-import { type Sent, settleLater, settleNow, settling } from './sent.ts'
+import { settleLater } from './sent.ts'
+import { settleIn } from './settle-in.ts'
 
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<RequestContext, Response, Name, undefined>
@@ -68,11 +68,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     // Elysia reads in a hook's source which parts of a request to parse. So it names them, and awaits in the source.
     const { prefix } = app.config
     app.onRequest(async ({ request, server, set }) => await limit({ request, server, set, prefix }))
-    // Without compilation, Elysia calls no wrapper.
-    if (app.config.aot === false) {
-      app.onRequest((context) => wrapMounted(app, context as unknown as Located))
-      app.onAfterResponse({ as: 'global' }, (context) => settleNow(context as unknown as Sent))
-    } else app.wrap((handler) => settling(handler as unknown as Parameters<typeof settling>[0]))
+    settleIn(app)
     return app
   }
   const decisionOf = (request: Request) => guard.decisionOf({ request } as RequestContext)

@@ -102,6 +102,81 @@ test.each([true, false])('settles when a response has been read, of any status; 
   }
 })
 
+type Use = (app: AnyElysia) => AnyElysia
+
+/** Ways to use a limiter for `/g/x`: in the app, and in apps that it uses. */
+const uses: Readonly<
+  Record<string, (make: () => Elysia, config: { readonly aot?: boolean }, limit: Use) => AnyElysia>
+> = {
+  plugin: (make, config, limit) =>
+    make().use(new Elysia({ ...config, prefix: '/g' }).use((app) => limit(app)).get('/x', () => 'ok')),
+  'plugin in a plugin': (make, config, limit) =>
+    make().use(make().use(new Elysia({ ...config, prefix: '/g' }).use((app) => limit(app)).get('/x', () => 'ok'))),
+  group: (make, _, limit) => make().group('/g', (app) => (limit(app) as typeof app).get('/x', () => 'ok')),
+  'plugin in a group': (make, config, limit) =>
+    make().group('/g', (app) => app.use(new Elysia(config).use((app) => limit(app)).get('/x', () => 'ok'))),
+  'named plugin in a group': (make, config, limit) =>
+    make().group('/g', (app) =>
+      app.use(new Elysia({ ...config, name: 'limits' }).use((app) => limit(app)).get('/x', () => 'ok')),
+    ),
+  'plugin in a guard': (make, config, limit) =>
+    make().guard({}, (app) =>
+      app.use(new Elysia({ ...config, prefix: '/g' }).use((app) => limit(app)).get('/x', () => 'ok')),
+    ),
+  'plugin in a plugin in a group in a plugin': (make, config, limit) =>
+    make().use(
+      make().group('/g', (app) =>
+        app.use(make().use(new Elysia(config).use((app) => limit(app)).get('/x', () => 'ok'))),
+      ),
+    ),
+  'plugin in two groups': (make, config, limit) => {
+    const plugin = new Elysia(config).use((app) => limit(app)).get('/x', () => 'ok')
+    return make()
+      .group('/f', (app) => app.use(plugin))
+      .group('/g', (app) => app.use(plugin))
+  },
+}
+
+// Reproduces a bug: of a plugin that is used in a group or guard, or by an app with another `aot`, responses settled nothing.
+describe.each(Object.entries(uses))('%s', (_, use) => {
+  test.each([
+    [true, {}],
+    [false, {}],
+    [false, { aot: false }],
+    [true, { aot: false }],
+  ])('calls countIf, refundIf and settle once; aot: %s, config of the plugin: %j', async (aot, config) => {
+    const calls: string[] = []
+    const call =
+      <T>(name: string, returned: T) =>
+      (): T => {
+        calls.push(name)
+        return returned
+      }
+    const store = memoryStore({ clock: fakeClock() })
+    const limit = rateLimit({
+      ...ann,
+      quota: perMinute(9),
+      cost: 5,
+      countIf: call('countIf', true),
+      refundIf: call('refundIf', false),
+      settle: call('settle', 2),
+      store,
+    })
+    const response = await send(
+      use(
+        () => new Elysia({ aot }),
+        config,
+        (app) => limit(app),
+      ),
+      '/g/x',
+    )
+    expect([response.headers.get('ratelimit'), await response.text()]).toEqual(['"default";r=4;t=7', 'ok'])
+    const left = async () => (await rateLimiter({ quota: perMinute(9), store }).peek('ann')).remaining
+    await vi.waitFor(async () => expect(await left()).toBe(7))
+    expect(calls.sort()).toEqual(['countIf', 'refundIf', 'settle'])
+  })
+})
+
 // Reproduces a bug: without compilation, a status that no response can have was thrown after the response, which ended the
 // process; and a returned error was settled as a 200.
 test.each([true, false])('settles a handler that fails without throwing as a 500; aot: %s', async (aot) => {
