@@ -80,6 +80,27 @@ test('as a handler of the app, limits all routes and requests without a route', 
   expect(await statusesOf(createApp().use(rateLimit(ann)), '/', '/other')).toEqual([404, 429])
 })
 
+// Reproduces a bug: the second limiter replaced the headers of the first.
+test('two limiters report both, if the app replaces the context between them', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const app = createApp()
+  app.use(rateLimit({ name: 'a', quota: perMinute(9), key: () => 'ann', store }))
+  app.use(
+    eventHandler((event) => {
+      event.context = {}
+    }),
+  )
+  app.use(rateLimit({ name: 'b', quota: perMinute(6), key: () => 'ann', store }))
+  app.use(
+    eventHandler((event) => {
+      event.context = {}
+      return decisionOf(event)?.policy
+    }),
+  )
+  const { headers, body } = await (await served(app))()
+  expect([headers['ratelimit'], body]).toEqual(['"a";r=8;t=7, "b";r=5;t=10', 'b'])
+})
+
 test('limits one route, before its handler or within it', async () => {
   const limits = [rateLimit({ ...ann, name: 'first' }), rateLimit({ ...ann, name: 'second' })] as const
   const handled: string[] = []

@@ -5,6 +5,7 @@ import {
   httpGuard,
   isOver,
   joinHeaders,
+  lastValueOf,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
@@ -52,8 +53,9 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       return DONE
     }
     const { decision, headers, denial, answer, after } = verdict
-    const limited = ctx.state.rateLimit !== undefined
-    if (decision) ctx.state.rateLimit = decision
+    // Not by the state: the app may have replaced or frozen it.
+    const limited = lastValueOf(ctx.req, true) !== undefined
+    if (decision) Reflect.set(Object(ctx.state), 'rateLimit', decision)
     setHeaders(
       ctx,
       joinHeaders(headers, limited, (name) => ctx.res.getHeader(name)),
@@ -119,4 +121,4 @@ function keepHeaders(ctx: Context, headers: readonly Header[]): void {
  * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
  * counted.
  */
-export const decisionOf = (ctx: Context): RequestDecision | undefined => ctx.state.rateLimit
+export const decisionOf = (ctx: Context): RequestDecision | undefined => lastValueOf(ctx.req)

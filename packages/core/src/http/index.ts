@@ -40,6 +40,7 @@ export { RequestParts } from './requests/parts.ts'
 export { firstReading, pathBelow, plainPath } from './requests/path.ts'
 export type { Query } from './requests/query.ts'
 export type { Claims, RequestReader } from './requests/reader.ts'
+export { lastValueOf } from './requests/request-state.ts'
 export {
   connectionAddress,
   hasHiddenBody,

@@ -6,6 +6,7 @@ import {
   isAbandoned,
   isOver,
   joinHeaders,
+  lastValueOf,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
@@ -77,7 +78,8 @@ function follow(verdict: Verdict<H3Event>, event: H3Event): void | Promise<void>
   if (isLate(event)) return verdict.discard()
   const { decision, headers, denial, answer, after } = verdict
   const { res } = event.node
-  const limited = event.context.rateLimit !== undefined
+  // Not by the context: the app may have replaced it, and Nitro passes it to other requests.
+  const limited = lastValueOf(event.node.req, true) !== undefined
   if (decision) event.context.rateLimit = decision
   for (const [name, value] of joinHeaders(headers, limited, (name) => res.getHeader(name))) res.setHeader(name, value)
   if (after) {
@@ -114,4 +116,5 @@ function deny(event: H3Event, { status, contentType, headers, body, response }: 
  * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
  * counted.
  */
-export const decisionOf = (event: H3Event): RequestDecision | undefined => event.context.rateLimit
+export const decisionOf = (event: H3Event): RequestDecision | undefined =>
+  lastValueOf<RequestDecision>(event.node.req) ?? event.context.rateLimit

@@ -24,6 +24,25 @@ export interface RequestStates<T> {
 const mark = Symbol.for('spillway/1 request')
 const statesBeside = (): WeakMap<object, RequestState<never>> => processState('requests', () => new WeakMap())
 
+interface Marked<T> {
+  [mark]?: RequestState<T>
+}
+
+/** The state of the last guard. */
+function lastOn<T>(request: Marked<T>, beside: WeakMap<object, RequestState<T>>): RequestState<T> | undefined {
+  // Only own properties are read: a framework may have given the request a long prototype chain.
+  const state = Object.hasOwn(request, mark) ? request[mark] : undefined
+  return state?.request === request ? state : beside.get(request)
+}
+
+/** The last value that any guard has stored for a request; if `earlier`, any guard but the last. */
+export function lastValueOf<T>(request: object, earlier = false): T | undefined {
+  const last = lastOn<T>(request, statesBeside())
+  let state = earlier ? last?.before : last
+  while (state !== undefined && state.value === undefined) state = state.before
+  return state?.value
+}
+
 /**
  * Keeps the states on the requests themselves, under a symbol that all copies of this module share. A WeakMap would leave
  * requests unchanged, but costs more than the rest of a guard, because each garbage collection has to visit its entries.
@@ -32,19 +51,14 @@ const statesBeside = (): WeakMap<object, RequestState<never>> => processState('r
 export function requestStatesFor<T>(): RequestStates<T> {
   const owner = {}
   const beside = statesBeside()
-  const lastOn = (request: { [mark]?: RequestState<T> }): RequestState<T> | undefined => {
-    // Only own properties are read: a framework may have given the request a long prototype chain.
-    const state = Object.hasOwn(request, mark) ? request[mark] : undefined
-    return state?.request === request ? state : beside.get(request)
-  }
   const ownOf = (last: RequestState<T> | undefined): RequestState<T> | undefined => {
     let state = last
     while (state !== undefined && state.owner !== owner) state = state.before
     return state
   }
   return {
-    begin: (request: { [mark]?: RequestState<T> }) => {
-      const before = lastOn(request)
+    begin: (request: Marked<T>) => {
+      const before = lastOn<T>(request, beside)
       if (ownOf(before) !== undefined) return undefined
       const state: RequestState<T> = { request, owner, before, value: undefined, shownNames: undefined }
       // Not asked before: engines take longer to find out whether an object can be extended. Sloppy code, as of CommonJS
@@ -55,6 +69,6 @@ export function requestStatesFor<T>(): RequestStates<T> {
       if (request[mark] !== state) beside.set(request, state as RequestState<never>)
       return state
     },
-    read: (request) => ownOf(lastOn(request))?.value,
+    read: (request) => ownOf(lastOn<T>(request, beside))?.value,
   }
 }
