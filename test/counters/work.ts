@@ -1,0 +1,77 @@
+// Prints how often each counted place ran in one unit of work: `work.ts WORK`. The packages are instrumented.
+
+import { createServer } from 'node:http'
+import { perMinute, rateLimit } from '@spillway/express'
+import { rateLimiter } from '@spillway/memory'
+import { redisStore } from '@spillway/redis'
+import express from 'express'
+import { Line } from '../../bench/line.ts'
+
+/** Runs before it is counted, so that nothing is built or read for the first time. */
+const WARM_UP = 20
+const COUNTED = 31
+
+const ENOUGH = perMinute(60_000)
+
+// Time passes with each request only: what runs must not depend on when it is counted.
+let elapsedMs = 0
+const beganMs = 1_800_000_000_000
+Date.now = () => beganMs + elapsedMs
+performance.now = () => elapsedMs
+
+/** Does one unit of work. */
+type Work = () => void | Promise<void>
+
+/** A request of one client through Express, over a socket in memory. */
+function requestBy(options: Parameters<typeof rateLimit>[0]): Work {
+  const app = express()
+  app.use(rateLimit(options))
+  app.get('/', (_req, res) => {
+    res.send('ok')
+  })
+  const server = createServer(app)
+  Object.assign(server, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 })
+  const line = new Line('::ffff:127.0.0.1')
+  server.emit('connection', line)
+  return () => {
+    elapsedMs++
+    return line.request()
+  }
+}
+
+/** A client of Redis to which every key is new. */
+const answer = async (): Promise<unknown> => [Date.now() * 1000, 0]
+const client = { evalsha: answer, eval: answer, del: async () => 0 }
+
+const works: Readonly<Record<string, () => Work>> = {
+  'Express, memory, allowed': () => requestBy({ quota: ENOUGH }),
+  'Express, memory, denied': () => requestBy({ quota: perMinute(1) }),
+  'Express, Redis, allowed': () => requestBy({ quota: ENOUGH, store: redisStore(client) }),
+  'consumeSync, allowed': () => {
+    const limiter = rateLimiter({ quota: ENOUGH })
+    return () => {
+      limiter.consumeSync('user:1')
+    }
+  },
+}
+
+async function main(name: string): Promise<void> {
+  const counts = (globalThis as unknown as { readonly __counts: Uint32Array }).__counts
+  const work = works[name]?.()
+  if (work === undefined) throw new RangeError(`no work ${name}`)
+  for (let i = 0; i < WARM_UP; i++) await work()
+  const runs: Uint32Array[] = []
+  for (let i = 0; i < COUNTED; i++) {
+    counts.fill(0)
+    await work()
+    runs.push(counts.slice())
+  }
+  // In some runs a second begins, or a state expires.
+  const median = Array.from(
+    counts,
+    (_, site) => runs.map((run) => run[site] as number).sort((a, b) => a - b)[COUNTED >> 1],
+  )
+  process.stdout.write(JSON.stringify(median), () => process.exit(0))
+}
+
+void main(process.argv[2] ?? '')
