@@ -43,8 +43,9 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
   const guard = httpGuard<RequestContext, Response, Name, undefined>(options, reader, memoryStore)
   const apply = async (context: RequestContext): Promise<Response | undefined> => {
     const { request, set } = context
-    const { decision, headers, denial, answer, after, discard } = await guard(context)
-    if (isAbandoned(request, runtimeOf(context) ?? {})) {
+    const pending = guard(context)
+    const { decision, headers, denial, answer, after, discard } = await pending
+    if (isAbandoned(request, runtimeOf(context) ?? {}, pending instanceof Promise)) {
       discard()
       // The client has disconnected: nothing reads this response.
       return new Response(null, { status: 499 })

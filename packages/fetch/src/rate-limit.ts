@@ -55,8 +55,7 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
       const pending = guard(request)
       const verdict = await pending
       const { denial, answer, after, discard } = verdict
-      // Deno warns of handlers that read `request.signal`: there only a request that has waited reads it.
-      if ((pending instanceof Promise || !('Deno' in globalThis)) && isAbandoned(request, record.context)) {
+      if (isAbandoned(request, record.context, pending instanceof Promise)) {
         discard()
         // The client has disconnected: nothing reads this response.
         return new Response(null, { status: 499 })

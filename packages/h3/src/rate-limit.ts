@@ -55,8 +55,8 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     const verdict = guard(event)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise
-      ? verdict.then((known) => follow(known, event, next))
-      : follow(verdict, event, next)
+      ? verdict.then((known) => follow(known, event, next, true))
+      : follow(verdict, event, next, false)
   }
   // h3 passes an event and a function to middleware of two parameters, and its app to a plugin.
   const limit = (subject: H3Event | H3, next?: Next): unknown => {
@@ -72,9 +72,9 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
 }
 
 /** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
-function follow(verdict: Verdict<H3Event>, event: H3Event, next: Next): unknown {
+function follow(verdict: Verdict<H3Event>, event: H3Event, next: Next, waited: boolean): unknown {
   const { decision, headers, denial, answer, after, discard } = verdict
-  if (isAbandoned(event.req, contextOf(event))) {
+  if (isAbandoned(event.req, contextOf(event), waited)) {
     discard()
     // The client has disconnected: nothing reads this response.
     return new Response(null, { status: 499 })

@@ -63,15 +63,20 @@ export function rateLimit<Name extends string = 'default', E extends Env = any>(
     if (typeof next !== 'function' || !hasMethod(c, 'newResponse')) throw calledByHand('(c, next)', [c, next])
     const verdict = guard(c)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
-    return verdict instanceof Promise ? verdict.then((known) => follow(known, c, next)) : follow(verdict, c, next)
+    return verdict instanceof Promise ? verdict.then((known) => follow(known, c, next, true)) : follow(verdict, c, next)
   }
   return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
 }
 
 /** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
-async function follow(verdict: Verdict<Context>, c: Context, next: Next): Promise<Response | undefined> {
+async function follow(
+  verdict: Verdict<Context>,
+  c: Context,
+  next: Next,
+  waited: boolean = false,
+): Promise<Response | undefined> {
   const { decision, headers, denial, answer, after, discard } = verdict
-  if (c.finalized || isAbandoned(c.req.raw, c.env)) {
+  if (c.finalized || isAbandoned(c.req.raw, c.env, waited)) {
     discard()
     // The client has disconnected: nothing reads this response.
     return new Response(null, { status: 499 })

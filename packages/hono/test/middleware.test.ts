@@ -141,3 +141,33 @@ test.each<[string, MiddlewareHandler, number[]]>([
   }
   expect(statuses).toEqual(expected)
 })
+
+// The server answers with 500, which Hono does not report: the failure modes say so.
+test('a request stays counted if the error handler itself throws', async () => {
+  const calls: string[] = []
+  const record = (name: string) => () => calls.push(name) > 0
+  const limit = rateLimit({
+    quota: perMinute(2),
+    key: () => 'ann',
+    refundIf: record('refundIf'),
+    countIf: record('countIf'),
+    store: memoryStore(),
+  })
+  const app = new Hono()
+  app.use(limit)
+  app.get('/', wrongToken)
+  app.onError(async (error) => {
+    throw error
+  })
+  const answers: unknown[] = []
+  for (let i = 0; i < 3; i++) {
+    answers.push(
+      await Promise.resolve(app.request('/')).then(
+        ({ status }) => status,
+        (error: Error) => error.constructor.name,
+      ),
+    )
+    await settled()
+  }
+  expect([answers, calls]).toEqual([['WrongToken', 'WrongToken', 429], []])
+})

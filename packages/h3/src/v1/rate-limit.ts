@@ -58,24 +58,24 @@ export function rateLimit<Name extends string = 'default'>(options: RateLimitOpt
     readAddress(event)
     const verdict = guard(event)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
-    if (!(verdict instanceof Promise)) return follow(verdict, event)
-    const answered = verdict.then((known) => follow(known, event))
-    return answered.catch((error: unknown) => (isLate(event) ? undefined : Promise.reject(error)))
+    if (!(verdict instanceof Promise)) return follow(verdict, event, false)
+    const answered = verdict.then((known) => follow(known, event, true))
+    return answered.catch((error: unknown) => (isLate(event, true) ? undefined : Promise.reject(error)))
   }
   const { byKey, replace, decisionOf } = guard
   return Object.assign(handler, { __is_handler__: true as const, ...byKey, replace, decisionOf })
 }
 
 /** Whether the response is over. If so, h3 must stop: it would call the next handler for a client that has left. */
-function isLate(event: H3Event): boolean {
+function isLate(event: H3Event, waited: boolean): boolean {
   const { node, web } = event
-  event._handled ||= event.handled || (web?.request ? isAbandoned(web.request, undefined) : isOver(node.res))
+  event._handled ||= event.handled || (web?.request ? isAbandoned(web.request, undefined, waited) : isOver(node.res))
   return event._handled
 }
 
 /** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
-function follow(verdict: Verdict<H3Event>, event: H3Event): void | Promise<void> {
-  if (isLate(event)) return verdict.discard()
+function follow(verdict: Verdict<H3Event>, event: H3Event, waited: boolean): void | Promise<void> {
+  if (isLate(event, waited)) return verdict.discard()
   const { decision, headers, denial, answer, after } = verdict
   const { res } = event.node
   // Not by the context: the app may have replaced it, and Nitro passes it to other requests.
@@ -89,7 +89,9 @@ function follow(verdict: Verdict<H3Event>, event: H3Event): void | Promise<void>
   }
   if (denial === undefined) return
   const own = answer ? answer(undefined) : denial
-  return own instanceof Promise ? own.then((known) => deny(event, known ?? denial)) : deny(event, own ?? denial)
+  return own instanceof Promise
+    ? own.then((known) => deny(event, known ?? denial, true))
+    : deny(event, own ?? denial, waited)
 }
 
 /** The status of a response that is over. Without a server of Node, the response ends, but sends no headers. */
@@ -102,8 +104,12 @@ function keepRunning(event: H3Event & { waitUntil?: (work: Promise<void>) => voi
 }
 
 /** Sends the answer, unless `onDenied` has answered itself. */
-function deny(event: H3Event, { status, contentType, headers, body, response }: Denial): void | Promise<void> {
-  if (isLate(event)) return
+function deny(
+  event: H3Event,
+  { status, contentType, headers, body, response }: Denial,
+  waited: boolean,
+): void | Promise<void> {
+  if (isLate(event, waited)) return
   if (response) return event.respondWith(response as Response)
   const { res } = event.node
   setAnswerHeaders(res, headers)

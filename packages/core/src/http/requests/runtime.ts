@@ -104,11 +104,16 @@ export function outgoingOf(beside: unknown): Outgoing | undefined {
 
 /**
  * Whether the response to a fetch request is over: by Node's response if there is one, otherwise by the request's abort
- * signal. While an app streams the response to a request, it may make another request, which has no answer yet.
+ * signal. While an app streams the response to a request, it may make another request, which has no answer yet. Deno warns of
+ * handlers that read the signal: there, only that of a request that has `waited` is read.
  */
-export function isAbandoned(request: Abortable & Pick<FetchRequest, 'url'>, beside: unknown): boolean {
+export function isAbandoned(
+  request: Abortable & Pick<FetchRequest, 'url'>,
+  beside: unknown,
+  waited: boolean = true,
+): boolean {
   const outgoing = outgoingOf(beside)
-  if (outgoing === undefined) return request.signal.aborted
+  if (outgoing === undefined) return (waited || !('Deno' in globalThis)) && request.signal.aborted
   return isClosed(outgoing) || (outgoing.headersSent && incomingOf(request, beside) !== undefined)
 }
 
