@@ -62,7 +62,7 @@ const SECTIONS: readonly Section[] = [
   {
     part: 'start',
     heading: 'At the start',
-    text: 'A program that starts often, such as a test or a function of a cloud, loads its packages each time. Ours are one file for each entry, and those that entries share.',
+    text: 'A program that starts often, such as a test or a function of a cloud, loads its packages each time. Ours are one file for each entry, and one of what its entries share.',
   },
   {
     part: 'logs',

@@ -1,9 +1,9 @@
-// Builds every package anew, into what users install: `dist` holds one file for each entry, and those that entries share, as
+// Builds every package anew, into what users install: `dist` holds one file for each entry, and one of what entries share, as
 // ES modules and as CommonJS, with their declarations. They are bundled from what the compiler writes into `build`.
 
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 import { root } from './install.mjs'
@@ -14,8 +14,8 @@ module.exports = Object.assign(exports.default, exports)
 Object.defineProperty(module.exports, '__esModule', { value: true })
 `
 
-/** Where the files are that entries share. */
-const SHARED = 'shared/[name].js'
+/** All that entries share becomes one file: to find and read a file takes longer than the code in most of them. @param {string} name */
+const sharedAs = (name) => ({ chunkFileNames: '[name].js', codeSplitting: { groups: [{ name, minShareCount: 2 }] } })
 
 /** What is imported by name stays an import; the compiler's own helpers become a part of the package. */
 const external = /^(?!@oxc-project\/|\w:)[@\w]/
@@ -27,7 +27,7 @@ const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.jso
 
 /** @param {string} folder */
 async function bundle(folder) {
-  const { publishConfig, bin = {} } = manifestOf(folder)
+  const { publishConfig, bin = {}, dependencies, peerDependencies } = manifestOf(folder)
   const dist = join(folder, 'dist')
   /** @type {Input} */
   const entries = {}
@@ -44,7 +44,9 @@ async function bundle(folder) {
   }
   await writeModules(entries, dist)
   await writeCommonJs({ ...entries, ...programs }, join(dist, 'cjs'))
-  for (const to of [dist, join(dist, 'cjs')]) await writeDeclarations(entries, to)
+  await writeDeclarations(entries, join(dist, 'cjs'))
+  if (dependencies || peerDependencies) await writeDeclarations(entries, dist)
+  else referToCommonJs(entries, dist)
   writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs", "sideEffects": false }\n')
 }
 
@@ -63,7 +65,7 @@ const bundleOf = (input, extension, options) =>
 /** @param {Input} input @param {string} to */
 async function writeModules(input, to) {
   const bundled = await bundleOf(input, '.js', { platform: 'neutral' })
-  await bundled.write({ dir: to, format: 'es', chunkFileNames: SHARED, comments: COMMENTS })
+  await bundled.write({ dir: to, format: 'es', ...sharedAs('shared'), comments: COMMENTS })
 }
 
 /** @param {Input} input @param {string} to */
@@ -72,25 +74,48 @@ async function writeCommonJs(input, to) {
   const { output } = await bundled.write({
     dir: to,
     format: 'cjs',
-    chunkFileNames: SHARED,
+    ...sharedAs('shared'),
     comments: COMMENTS,
     // As in the ES modules: sloppy code assigns to frozen objects without an error, and so without effect.
     strict: true,
+    externalLiveBindings: false,
     exports: 'named',
     esModule: true,
   })
   for (const chunk of output) {
-    if (chunk.type === 'chunk' && chunk.isEntry && chunk.exports.includes('default')) {
-      appendFileSync(join(to, chunk.fileName), CALLABLE)
-    }
+    if (chunk.type !== 'chunk') continue
+    const callable = chunk.isEntry && chunk.exports.includes('default') ? CALLABLE : ''
+    writeFileSync(join(to, chunk.fileName), withValues(chunk.code) + callable)
   }
 }
+
+const GETTER =
+  /^Object\.defineProperty\(exports, "(\w+)", \{\n\tenumerable: true,\n\tget: function\(\) \{\n\t\treturn ([\w$]+);\n\t\}\n\}\);$/gm
+
+/** Exports what never changes as values: getters take longer to make, and to read. @param {string} code */
+const withValues = (code) =>
+  code.replace(GETTER, (getter, exported, name) =>
+    code.includes(`\nlet ${name}`) ? getter : `exports.${exported} = ${name};`,
+  )
 
 /** @param {Input} input @param {string} to */
 async function writeDeclarations(input, to) {
   const plugins = [dts({ dtsInput: true, emitDtsOnly: true, sourcemap: false, tsconfig: false })]
   const bundled = await bundleOf(input, '.d.ts', { plugins })
-  await bundled.write({ dir: to, format: 'es', chunkFileNames: SHARED })
+  await bundled.write({ dir: to, format: 'es', ...sharedAs('shared.d') })
+}
+
+/**
+ * Declarations that import nothing are the same in both formats, so that their types are, too. Others are not: a framework may
+ * have types of its own for each.
+ * @param {Input} input @param {string} dist
+ */
+function referToCommonJs(input, dist) {
+  for (const name of Object.keys(input)) {
+    const file = join(dist, `${name}.d.ts`)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, `export * from '${'../'.repeat(name.split('/').length - 1) || './'}cjs/${name}.js'\n`)
+  }
 }
 
 // The simulator is a package of its own, and is not published.

@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type ByKey,
   httpGuard,
@@ -45,7 +45,7 @@ export interface RateLimit<Name extends string = string> extends ByKey<Name> {
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Request, Response, Name>(options, reader, memoryStore)
-  const limit = nodeMiddleware(guard, ServerResponse, checkLogger(options.logger))
+  const limit = nodeMiddleware(guard, checkLogger(options.logger))
   const middleware: RequestHandler = (req, res, next) => {
     if (typeof next !== 'function') throw calledByHand('(req, res, next)', [req, res, next])
     limit(req, res, next)

@@ -1,4 +1,4 @@
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import {
@@ -50,7 +50,7 @@ export interface RateLimit<Name extends string = string> extends ByKey<Name> {
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<IncomingMessage, ServerResponse, Name>(options, nodeReader, memoryStore)
-  const middleware = nodeMiddleware(guard, ServerResponse, checkLogger(options.logger))
+  const middleware = nodeMiddleware(guard, checkLogger(options.logger))
   // Called by an event of a server, it could neither pass requests on nor keep them from other listeners.
   function limit(this: unknown, req: IncomingMessage, res: unknown, next?: NodeNext): unknown {
     if (hasMethod(this, 'listen')) throw calledByHand('(req, res, next)', [req, res, next])

@@ -20,7 +20,7 @@ export { type KeyOption, type KeySelector, keyReader } from './keys/selectors.ts
 export { failRequest, type NodeMiddleware, nodeMiddleware } from './node/middleware.ts'
 export { nodeReader } from './node/reader.ts'
 export type { NodeNext, NodeRequest, NodeResponse } from './node/types.ts'
-export { type ResponseClass, release, responseTo } from './node/upgrade.ts'
+export { release, responseTo } from './node/upgrade.ts'
 export { type Match, type MatchOption, matcher } from './policies/match.ts'
 export type { PolicyOptions } from './policies/policy-options.ts'
 export { type CostOption, costReader } from './policies/request-cost.ts'

@@ -1,4 +1,3 @@
-import { ServerResponse } from 'node:http'
 import { failRequest, release, responseTo } from '@spillway/core/http'
 import { andThen, calledByHand, formatValue, inTime, type MaybePromise, maybePromise } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
@@ -38,7 +37,7 @@ export function rateLimit(passed: Partial<Options> = {}): RateLimitRequestHandle
     options.logger.error(error, 'the limiter failed, and next did not handle it.')
   const middleware = (request: Request, passed: Response, next: NextFunction): Promise<void> => {
     const isCalled = typeof next === 'function' && typeof request === 'object' && request !== null
-    const made = isCalled ? responseTo(request, passed, ServerResponse) : undefined
+    const made = isCalled ? responseTo(request, passed) : undefined
     if (made === undefined) throw calledByHand('(req, res, next)', [request, passed, next])
     const response = made as Response
     let allowed = false

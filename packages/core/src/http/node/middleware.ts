@@ -8,7 +8,7 @@ import type { Denial } from '../headers/problem.ts'
 import { isOver } from '../requests/closed.ts'
 import { whenAnswered } from '../requests/upgrade.ts'
 import type { NodeNext, NodeRequest, NodeResponse } from './types.ts'
-import { type ResponseClass, release, responseTo } from './upgrade.ts'
+import { release, responseTo } from './upgrade.ts'
 
 /** Middleware for the requests of a Node server. */
 export interface NodeMiddleware<R> {
@@ -19,12 +19,11 @@ export interface NodeMiddleware<R> {
 }
 
 /**
- * Makes middleware of a guard. `Response` is `ServerResponse` of `node:http`. In place of a response, the middleware may get
- * the connection of an upgrade, or what engine.io passes for it.
+ * Makes middleware of a guard. In place of a response, it may get the connection of an upgrade, or what engine.io passes for
+ * it.
  */
 export function nodeMiddleware<R extends NodeRequest, S>(
   guard: (request: R) => MaybePromise<Verdict<S>>,
-  Response: ResponseClass,
   logger: Logger,
 ): NodeMiddleware<R> {
   const report = (error: unknown): void => warnOnce(logger, 'WARN_SPILLWAY_NEXT', UNHANDLED, formatThrown(error))
@@ -36,7 +35,7 @@ export function nodeMiddleware<R extends NodeRequest, S>(
   }
   const middleware = (request: R, passed: unknown, next: NodeNext = takesNone): unknown => {
     const isCalled = typeof next === 'function' && typeof request === 'object' && request !== null
-    const response = isCalled ? responseTo(request, passed, Response) : undefined
+    const response = isCalled ? responseTo(request, passed) : undefined
     if (response === undefined) throw calledByHand('(req, res, next)', [request, passed, next])
     const failed = (error: unknown): boolean => failRequest(error, request, response, next, report)
     if (next === takesNone) return promised(admit, request, response, passed).catch(failed)

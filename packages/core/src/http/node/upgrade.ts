@@ -16,17 +16,21 @@ interface AssignableResponse extends NodeResponse {
   once(event: 'finish', listener: () => void): unknown
 }
 
-/** `ServerResponse` of `node:http`. */
-export type ResponseClass = new (request: never) => AssignableResponse
+interface Http {
+  readonly ServerResponse: new (request: NodeRequest) => AssignableResponse
+}
+
+// Not imported: it would be loaded at the start, and edge runtimes do not have it.
+declare const process: { getBuiltinModule(name: 'node:http'): Http }
 
 /**
  * The response to a request: what is passed; for an upgrade, for which Node makes none, one on its connection. Undefined if
  * neither is passed.
  */
-export function responseTo(request: NodeRequest, passed: unknown, Response: ResponseClass): NodeResponse | undefined {
+export function responseTo(request: NodeRequest, passed: unknown): NodeResponse | undefined {
   const connection = connectionOf(passed)
   if (connection === undefined) return hasMethod(passed, 'setHeader') ? (passed as NodeResponse) : undefined
-  const response = responses.get(connection) ?? responseOn(connection, new Response(request as never))
+  const response = responses.get(connection) ?? responseOn(connection, request)
   response.assignSocket(connection as never)
   return response
 }
@@ -34,7 +38,9 @@ export function responseTo(request: NodeRequest, passed: unknown, Response: Resp
 /** The response of each upgrade, which all limiters that it passes share. */
 const responses = new WeakMap<Connection, AssignableResponse>()
 
-function responseOn(connection: Connection, response: AssignableResponse): AssignableResponse {
+function responseOn(connection: Connection, request: NodeRequest): AssignableResponse {
+  const { ServerResponse } = process.getBuiltinModule('node:http')
+  const response = new ServerResponse(request)
   responses.set(connection, response)
   response.shouldKeepAlive = false
   response.once('finish', () => connection.destroySoon())
