@@ -44,6 +44,7 @@ export const layers = {
     'stores',
     'policies',
     'checks',
+    'remote',
     'limiter',
     'wrappers',
   ],

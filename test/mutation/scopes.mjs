@@ -25,7 +25,7 @@ const named = {
     atLeast: 62,
   },
   breaker: {
-    mutate: [`${core}/stores/breaker.ts`],
+    mutate: [`${core}/remote/breaker.ts`],
     tests: testsOf('core', ['breaker', 'breaker-refunds', 'breaker-reports', 'owed-refunds']),
     atLeast: 94,
   },
@@ -106,7 +106,7 @@ const named = {
     atLeast: SAMPLED,
   },
   checks: {
-    mutate: [`${core}/checks/*.ts`],
+    mutate: [`${core}/checks/*.ts`, `${core}/remote/*.ts`, `!${core}/remote/breaker.ts`],
     tests: testsOf('core', [
       'costs',
       'counted-calls',

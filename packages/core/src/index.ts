@@ -68,7 +68,7 @@ export type {
   WarmUpQuota,
   ZonedPeriods,
 } from './quotas/quota-types.ts'
-export { type StoreHealth, storeHealth } from './stores/breaker.ts'
+export { type StoreHealth, storeHealth } from './remote/breaker.ts'
 export type { FallbackLimiter, StoreErrorOption } from './stores/failure-mode.ts'
 export {
   type Deadline,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { StoreError, type Taken } from '../src/index.ts'
-import type { Breaker } from '../src/stores/breaker.ts'
+import type { Breaker } from '../src/remote/breaker.ts'
 import { lost, setUp, well } from './circuit.ts'
 
 /** Queues refunds that failed before they were sent. */

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { QuotaError, StoreError } from '../src/index.ts'
-import { deadlineIn } from '../src/stores/deadline.ts'
+import { deadlineIn } from '../src/remote/deadline.ts'
 import { lost, setUp, well } from './circuit.ts'
 
 describe('the circuit breaker', () => {

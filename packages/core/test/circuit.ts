@@ -1,7 +1,7 @@
 import { perMinute, type Store, type StoreError, type Take } from '../src/index.ts'
 import { stepFor } from '../src/internal/index.ts'
-import { breaker } from '../src/stores/breaker.ts'
-import { deadlineIn } from '../src/stores/deadline.ts'
+import { breaker } from '../src/remote/breaker.ts'
+import { deadlineIn } from '../src/remote/deadline.ts'
 
 export const lost = () => Promise.reject(new Error('connection lost'))
 export const well = () => Promise.resolve('well')

@@ -1,7 +1,7 @@
 import { fakeClock } from '@spillway/conformance'
 import { afterEach, expect, test, vi } from 'vitest'
 import { perMinute } from '../src/index.ts'
-import { localStore } from '../src/stores/local-store.ts'
+import { localStore } from '../src/remote/local-store.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()

@@ -1,7 +1,7 @@
 import { fakeClock, testStore } from '@spillway/conformance'
 import { expect, test, vi } from 'vitest'
 import { perMinute, rateLimiter, slidingLog, slidingWindow } from '../src/index.ts'
-import { localStore } from '../src/stores/local-store.ts'
+import { localStore } from '../src/remote/local-store.ts'
 
 testStore(test, () => localStore())
 

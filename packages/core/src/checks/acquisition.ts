@@ -1,13 +1,17 @@
-import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
+import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
-import { type ActualOf, groupByStore, type PolicyCheck } from '../policies/policy.ts'
+import {
+  type Acquisition,
+  type CallDeadline,
+  configOf,
+  type PolicyCheck,
+  type StoreResult,
+} from '../policies/policy.ts'
 import { isShown } from '../quotas/block-list.ts'
 import { needsUnits, type StepOptions, type Verb } from '../steps/step-options.ts'
-import { acquireInOrder, deadlines } from './acquire-in-order.ts'
-import { answerOrFallBack } from './fallback.ts'
+import { decideAll, decideInOrder, groupByStore } from './in-order.ts'
 import { spillOver } from './spill.ts'
-import { type Acquisition, answerTo, rollbackResult, type StoreResult, settleResult, takesFor } from './store-result.ts'
 
 /**
  * Runs a verb on all checks, all-or-nothing. If a check with a spill policy is denied, its spill policy is checked instead:
@@ -40,16 +44,12 @@ const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
  */
 function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
   const groups = groupByStore(checks)
-  if (groups.length === 1) {
-    return andThen(answerOrFallBack(checks, verb, stepOptions), (result) => acquisitionOf(checks, [result]))
-  }
-  const deadlineFor = deadlines()
-  const answer = (group: readonly PolicyCheck[]): MaybePromise<StoreResult> =>
-    answerOrFallBack(group, verb, stepOptions, deadlineFor(group))
-  const peek = (group: readonly PolicyCheck[]): MaybePromise<StoreResult> =>
-    answerTo(group, takesFor(group, 'peek', stepOptions))
-  const answers = verb === 'consume' ? acquireInOrder(groups, answer, peek, deadlineFor) : all(groups.map(answer))
-  return andThen(answers, (answered) => acquisitionOf(checks, answered))
+  const decide = (group: readonly PolicyCheck[], deadline?: CallDeadline): MaybePromise<StoreResult> =>
+    configOf(group).calls.decide(group, verb, stepOptions, deadline)
+  if (groups.length === 1) return andThen(decide(checks), (result) => acquisitionOf(checks, [result]))
+  const results =
+    verb === 'consume' ? decideInOrder(groups, decide, (group) => group, stepOptions) : decideAll(groups, decide)
+  return andThen(results, (known) => acquisitionOf(checks, known))
 }
 
 /** Reports the decisions of checks to the `onThreshold` of their limiters, unless nothing was consumed. */
@@ -65,16 +65,6 @@ export function watchThresholds(checks: readonly PolicyCheck[], decision: Decisi
 /** The decision alone. */
 export const decideNow = (verb: Verb, checks: readonly PolicyCheck[]): MaybePromise<Decision> =>
   andThen(acquire(verb, checks), ({ decision }) => decision)
-
-/** Corrects an acquisition to its actual cost: refunds the surplus, charges the deficit. */
-export async function settleAcquisition({ decision, results }: Acquisition, actualOf: ActualOf): Promise<void> {
-  if (decision.allowed) await Promise.all(results.map((result) => settleResult(result, actualOf)))
-}
-
-/** Refunds an acquisition. If a store fails, its units refill with time. */
-export async function rollback({ decision, results }: Acquisition): Promise<void> {
-  if (decision.allowed) await all(results.map((result) => rollbackResult(result)))
-}
 
 function acquisitionOf(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
   const [only] = results

@@ -1,16 +1,11 @@
-import { StoreError } from '../common/errors.ts'
 import type { Micros } from '../common/time.ts'
 import type { Decide, Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
-import type { Taken } from '../kernels/kernel.ts'
 import type { PreparedStep } from '../policies/consume-steps.ts'
 import { blockListOf } from '../quotas/block-list.ts'
 import { checkKey } from '../steps/verbs.ts'
-import { deadlineIn } from '../stores/deadline.ts'
 import type { PreparedTake, SyncStore } from '../stores/store.ts'
-import { takeFrom } from '../stores/store-call.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
-import { fallBack } from './fallback.ts'
 
 /** Consumes units of all policies for a key. */
 export type ConsumeSync = (key: string, cost?: number | Costs) => Decision
@@ -80,21 +75,10 @@ export function remoteFastPath(
 ): ((key: string, cost?: number | Costs) => Promise<Decision>) | undefined {
   const [policy, ...others] = named.policies
   if (policy === undefined || others.length > 0) return undefined
-  const { name, steps, storeConfig } = policy
-  const { store, deadline, logger } = storeConfig
-  return (key, costs = 1) => {
-    checkKey(key)
-    const cost = oneCost(named, costs)
-    const { step, decide } = steps.costing(cost)
-    const take = { policy: name, key, step }
-    const until = deadlineIn(deadline)
-    return takeFrom(store, [take], until, logger).then(
-      ([first]) => decide(first as Taken),
-      async (error: unknown) => {
-        if (!(error instanceof StoreError)) throw error
-        const { decisions } = await fallBack(error, [{ policy, key, cost }], 'consume')
-        return decisions[0] as Decision
-      },
-    )
+  const { calls } = policy.storeConfig
+  return async (key, costs = 1) => {
+    const check = { policy, key: checkKey(key), cost: oneCost(named, costs) }
+    const { decisions } = await calls.decide([check], 'consume')
+    return decisions[0] as Decision
   }
 }

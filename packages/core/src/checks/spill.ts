@@ -1,9 +1,8 @@
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
-import type { EmptyPolicy, PolicyCheck } from '../policies/policy.ts'
+import type { Acquisition, EmptyPolicy, PolicyCheck } from '../policies/policy.ts'
 import type { Targets } from '../policies/spill-targets.ts'
-import type { Acquisition } from './store-result.ts'
 
 /**
  * Replaces denied checks by their spill policies until all are allowed, or a denied one has no spill policy and the wait is

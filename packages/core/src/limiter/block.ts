@@ -1,13 +1,12 @@
-import { localOf } from '../checks/fallback.ts'
-import { answerTo, takesFor } from '../checks/store-result.ts'
+import { groupByStore } from '../checks/in-order.ts'
+import { answerTo } from '../checks/takes.ts'
 import { QuotaError } from '../common/errors.ts'
 import { all, type MaybePromise } from '../common/maybe-promise.ts'
 import { type Duration, micros } from '../common/time.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import { MOST_UNITS } from '../kernels/penalty.ts'
-import { groupByStore, type Policy, type PolicyCheck } from '../policies/policy.ts'
+import type { Policy, PolicyCheck } from '../policies/policy.ts'
 import { checkKey } from '../steps/verbs.ts'
-import { isSync } from '../stores/store.ts'
 
 /** Blocks keys by hand. The limiter must have the option `blocks`, or a quota that blocks: `penalty`. */
 export interface Blocks {
@@ -51,7 +50,7 @@ export const canBlock = ({ quota }: Pick<Policy, 'quota'>): boolean => quota.ker
 export async function isBlockedByHand(checks: readonly PolicyCheck[]): Promise<boolean> {
   const states = checks.filter(({ policy }) => canBlock(policy))
   if (states.length === 0) return false
-  const peek = async (group: readonly PolicyCheck[]) => answerTo(group, takesFor(group, 'peek'))
+  const peek = async (group: readonly PolicyCheck[]) => answerTo(group, 'peek')
   const answers = await Promise.allSettled(groupByStore(states).map(peek))
   return answers.some((each) => each.status === 'fulfilled' && each.value.taken.some(isBlock))
 }
@@ -69,9 +68,12 @@ export const unblockKey = (states: readonly PolicyKey[]): Promise<void> => write
 
 async function write(states: readonly PolicyKey[], verb: 'charge' | 'refund', blockMicros: number): Promise<void> {
   const checks = states.map((state): PolicyCheck => ({ ...state, cost: MOST_UNITS }))
-  const send = (group: readonly PolicyCheck[]) => answerTo(group, takesFor(group, verb, { blockMicros }))
+  const send = (group: readonly PolicyCheck[]) => answerTo(group, verb, { blockMicros })
   // The local store too: it decides while the store does not answer.
-  const local = checks.filter(({ policy }) => !isSync(policy.storeConfig.store))
-  if (local.length > 0) await send(local.map((check) => ({ ...check, policy: localOf(check.policy) })))
+  const local = checks.flatMap((check) => {
+    const policy = check.policy.storeConfig.calls.localOf?.(check.policy)
+    return policy === undefined ? [] : [{ ...check, policy }]
+  })
+  if (local.length > 0) await send(local)
   await all(groupByStore(checks).map(send))
 }

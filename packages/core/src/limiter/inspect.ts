@@ -1,5 +1,5 @@
 import { decide, runKernel, stepFor, takenOf } from '../algorithms/algorithm.ts'
-import { answerTo, takesFor } from '../checks/store-result.ts'
+import { answerTo } from '../checks/takes.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import { blockedMsOf } from '../decisions/decide.ts'
 import type { Decision } from '../decisions/decision.ts'
@@ -8,11 +8,6 @@ import type { Policy, PolicyCheck } from '../policies/policy.ts'
 import { blockListOf, shownPolicies } from '../quotas/block-list.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { checkKey } from '../steps/verbs.ts'
-import { breakerOf } from '../stores/breaker.ts'
-import { type CallDeadline, deadlineIn } from '../stores/deadline.ts'
-import { isSync, type Store, type Take } from '../stores/store.ts'
-import { checkTaken } from '../stores/store-call.ts'
-import { takeEachSync } from './up-to.ts'
 
 /** What a store keeps about a key for one policy, as plain data. */
 export interface Inspection {
@@ -52,7 +47,7 @@ export async function inspectKey(policies: readonly Policy[], key: string): Prom
 /** The decision about one unit of a key, which is not consumed. Rejects with a `StoreError` if the store fails. */
 export function peekAt(policy: Policy, key: string): MaybePromise<Decision> {
   const checks: readonly PolicyCheck[] = [{ policy, key, cost: 1 }]
-  return andThen(answerTo(checks, takesFor(checks, 'peek')), ({ decisions }) => decisions[0] as Decision)
+  return andThen(answerTo(checks, 'peek'), ({ decisions }) => decisions[0] as Decision)
 }
 
 /** The inspection of a key that its block list denies for some time more. */
@@ -66,13 +61,8 @@ async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
   const { name, quota, storeConfig } = policy
   const sizes = [...new Set([1, Math.ceil(quota.limit / 2), quota.limit])]
   const steps = [stepFor(quota, 'peek', 1), ...sizes.map((size) => stepFor(quota, 'peek', size, { prepaid: true }))]
-  const takes = steps.map((step): Take => ({ policy: name, key, step }))
-  const deadline = deadlineIn(storeConfig.deadline)
-  const { store, logger } = storeConfig
-  const work = (): Promise<readonly Taken[]> => takeApart(store, takes, deadline)
-  const taken = isSync(store)
-    ? await work()
-    : await breakerOf(store).call(takes[0] as Take, work, deadline, logger, (answer) => checkTaken(answer, takes))
+  const batches = steps.map((step) => [{ policy: name, key, step }])
+  const taken = (await storeConfig.calls.takeEach([{ policy, key, cost: 1 }], batches)).flat()
   const decisionAt = (i: number, cost: number): Decision =>
     decide(name, quota, cost, steps[i] as Step, taken[i] as Taken)
   return {
@@ -84,14 +74,6 @@ async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
     decision: decisionAt(0, 1),
     available: sizes.map((units, i) => ({ units, afterMs: decisionAt(i + 1, units).retryAfterMs })),
   }
-}
-
-/** Makes several takes of one key, each by itself: at one moment, if the store can. */
-async function takeApart(store: Store, takes: readonly Take[], deadline: CallDeadline): Promise<readonly Taken[]> {
-  const batches = takes.map((take) => [take])
-  if (isSync(store)) return takeEachSync(store, batches).flat()
-  if (store.takeEach) return (await store.takeEach(batches, undefined, deadline)).flat()
-  return (await Promise.all(batches.map((ops) => store.take(ops, undefined, deadline)))).flat()
 }
 
 /** Reports whether the answer to a peek is that of a new key. */

@@ -7,7 +7,7 @@ import { checkOptions } from '../common/options.ts'
 import { processState } from '../common/process-state.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { PolicyCheck } from '../policies/policy.ts'
-import { storeConfigOf } from '../policies/store-config.ts'
+import { storeConfigOf } from '../remote/store-config.ts'
 import type { Verb } from '../steps/step-options.ts'
 import { checkKey, checkUnits } from '../steps/verbs.ts'
 import { isSync, type StateKey, type SyncStore } from '../stores/store.ts'
@@ -117,7 +117,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
         checkKey(key)
         return resetKey(active.names.map((policy) => ({ policy, key })) as [StateKey], storeConfig)
       },
-      resetAll: async (policy?: string) => resetAll(active.names, store, policy),
+      resetAll: async (policy?: string) => resetAll(active.names, storeConfig, policy),
       replace: (quotas: QuotaOptions) => {
         checkOptions('replace', quotas, QUOTA_OPTIONS)
         active = activate(

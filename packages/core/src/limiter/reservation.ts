@@ -1,4 +1,5 @@
-import { acquire, settleAcquisition } from '../checks/acquisition.ts'
+import { acquire } from '../checks/acquisition.ts'
+import { settle as settleAcquisition } from '../checks/correct.ts'
 import type { Costs } from '../checks/costs.ts'
 import { type Duration, LONGEST, type Micros, microsOrZero } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'

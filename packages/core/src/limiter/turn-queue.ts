@@ -1,9 +1,8 @@
-import { rollback } from '../checks/acquisition.ts'
-import type { Acquisition, StoreResult } from '../checks/store-result.ts'
+import { rollback } from '../checks/correct.ts'
 import { LinkedList } from '../common/linked-list.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
-import type { PolicyCheck } from '../policies/policy.ts'
+import type { Acquisition, PolicyCheck, StoreResult } from '../policies/policy.ts'
 
 /** A turn that this process has reserved. */
 interface Turn {

@@ -1,28 +1,22 @@
-import { acquireInOrder, deadlines } from '../checks/acquire-in-order.ts'
 import { watchThresholds } from '../checks/acquisition.ts'
-import { fallBack, localOf } from '../checks/fallback.ts'
-import {
-  answerTo,
-  deadlineOf,
-  refundsOf,
-  rollbackResult,
-  type StoreAnswer,
-  type StoreResult,
-  settleResult,
-  storeAnswer,
-  takesFor,
-} from '../checks/store-result.ts'
-import { QuotaError, StoreError, withLate } from '../common/errors.ts'
+import { rollbackResult } from '../checks/correct.ts'
+import { decideInOrder, groupByStore } from '../checks/in-order.ts'
+import { answerOf, takesFor } from '../checks/takes.ts'
+import { QuotaError } from '../common/errors.ts'
 import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import { spanning, type Taken } from '../kernels/kernel.ts'
-import { configOf, groupByStore, type PolicyCheck } from '../policies/policy.ts'
+import {
+  type Batches,
+  type CallDeadline,
+  configOf,
+  type PolicyCheck,
+  type StoreAnswer,
+  type StoreResult,
+} from '../policies/policy.ts'
 import { isShown } from '../quotas/block-list.ts'
-import { breakerOf } from '../stores/breaker.ts'
-import type { CallDeadline } from '../stores/deadline.ts'
-import { isSync, type SyncStore, type Take } from '../stores/store.ts'
-import { areTaken, takeEachFrom } from '../stores/store-call.ts'
+import { isSync } from '../stores/store.ts'
 
 /** The decision of `consumeUpTo`: denied if nothing was consumed. `cost` is the number of units requested. */
 export interface UpToDecision<Name extends string = string> extends Decision<Name> {
@@ -45,17 +39,14 @@ export function consumeUpTo(checks: readonly PolicyCheck[]): MaybePromise<UpToDe
   const [{ cost }] = checks as readonly [PolicyCheck]
   // A quota without units denies one.
   let units = Math.max(Math.min(cost, ...checks.map(({ policy }) => policy.quota.limit)), 1)
-  const deadlineFor = deadlines()
-  const answer = (group: readonly PolicyCheck[]): MaybePromise<StoreResult> =>
-    andThen(answerUpTo(costing(group, units), deadlineFor(group)), (answered) => {
-      units = (answered.checks[0] as PolicyCheck).cost
-      return answered
+  const decide = (group: readonly PolicyCheck[], deadline?: CallDeadline): MaybePromise<StoreResult> =>
+    andThen(decideUpTo(costing(group, units), deadline), (result) => {
+      units = (result.checks[0] as PolicyCheck).cost
+      return result
     })
-  const peek = (group: readonly PolicyCheck[]): MaybePromise<StoreResult> =>
-    answerTo(costing(group, 1), takesFor(costing(group, 1), 'peek', PREPAID))
-  const answers = acquireInOrder(groupByStore(checks), answer, peek, deadlineFor)
+  const decided = decideInOrder(groupByStore(checks), decide, (group) => costing(group, 1), PREPAID)
   const trim = (result: StoreResult): MaybePromise<StoreResult> => (isAllowed(result) ? trimmed(result, units) : result)
-  return andThen(answers, (results) =>
+  return andThen(decided, (results) =>
     andThen(all(results.every(isAllowed) ? results.map(trim) : results), (final) => decisionOf(checks, final, units)),
   )
 }
@@ -67,37 +58,32 @@ const costing = (checks: readonly PolicyCheck[], cost: number): readonly PolicyC
 
 const isAllowed = ({ decisions }: Pick<StoreResult, 'decisions'>): boolean => decisions.every(({ allowed }) => allowed)
 
-/** Takes as many units as fit from one store, in one step. */
-function answerUpTo(checks: readonly PolicyCheck[], deadline: CallDeadline | undefined): MaybePromise<StoreResult> {
-  const [{ policy, cost }] = checks as readonly [PolicyCheck]
-  const { store, logger } = policy.storeConfig
-  const sizes = sizesUpTo(cost)
-  const batches = sizes.map((size) => takesFor(costing(checks, size), 'consume', PREPAID))
-  if (isSync(store)) return sum(checks, sizes, takeEachSync(store, batches))
-  if (!store.takeEach) {
+/** Takes as many units as fit from one store, in one step. With another failure mode than `'local'`, it is all or nothing. */
+function decideUpTo(checks: readonly PolicyCheck[], deadline: CallDeadline | undefined): MaybePromise<StoreResult> {
+  const { store, calls } = configOf(checks)
+  if (!isSync(store) && !store.takeEach) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       'consumeUpTo: this store takes one batch at a time. Call consume(key, cost), or use a store with takeEach, such as memoryStore().',
     )
   }
-  const until = deadline ?? deadlineOf(checks)
-  return takeEachFrom(store, batches, until, logger).then(
-    (taken) => sum(checks, sizes, taken),
-    (error: unknown) => {
-      if (error instanceof StoreError) return fallBackUpTo(error, checks, sizes)
-      throw error
-    },
-  )
+  const result = calls.decideEach(checks, batchesUpTo, deadline)
+  return result instanceof Promise ? result.then(withUnits) : result
 }
 
-/** Takes several batches in order, at one moment. */
-export function takeEachSync(store: SyncStore, batches: readonly (readonly Take[])[]): readonly (readonly Taken[])[] {
-  let at: number | undefined
-  return batches.map((ops) => {
-    const taken = store.takeSync(ops, at)
-    at = taken[0]?.now
-    return taken
-  })
+/** Counted in this process, a result has as many units as that had. */
+const withUnits = (result: StoreResult): StoreResult => {
+  const [{ cost, degraded }] = result.decisions as readonly [Decision]
+  return degraded?.action === 'local' ? { ...result, checks: costing(result.checks, cost) } : result
+}
+
+function batchesUpTo(checks: readonly PolicyCheck[]): Batches {
+  const [{ cost }] = checks as readonly [PolicyCheck]
+  const sizes = sizesUpTo(cost)
+  return {
+    batches: sizes.map((size) => takesFor(costing(checks, size), 'consume', PREPAID)),
+    sum: (taken) => sum(checks, sizes, taken),
+  }
 }
 
 /** The sum of all batches as one take; the denial of a single unit if nothing was taken. */
@@ -112,41 +98,7 @@ function sum(
   const [first, last] = [answers[fits.indexOf(true)] ?? answers.at(-1), answers.at(fits.lastIndexOf(true))]
   const consumed = costing(checks, Math.max(units, 1))
   const taken = checks.map((_, i) => spanning(first?.[i] as Taken, last?.[i] as Taken))
-  return storeAnswer(consumed, takesFor(consumed, 'consume', PREPAID), taken)
-}
-
-/** The fallback: with `'local'`, as many units as the local store has; with other failure modes, all or nothing. */
-async function fallBackUpTo(
-  error: StoreError,
-  checks: readonly PolicyCheck[],
-  sizes: readonly number[],
-): Promise<StoreResult> {
-  const { store, onStoreError } = configOf(checks)
-  // 'allow' counts nothing here, so that units that the store takes late are kept.
-  if (onStoreError !== 'allow') {
-    void error.late?.then((answers) => {
-      const ops = takesFor(checks, 'consume')
-      if (!Array.isArray(answers) || !sizes.every((_, i) => areTaken(answers[i], ops))) return
-      const late = sum(checks, sizes, answers)
-      if (isAllowed(late)) breakerOf(store).sendRefund(refundsOf(late))
-    })
-  }
-  if (onStoreError === 'throw') throw error
-  // The late answer has been dealt with.
-  const withoutLate = withLate(error, () => undefined)
-  if (onStoreError !== 'local') return fallBack(withoutLate, checks, 'consume')
-  const local = checks.map((check) => ({ ...check, policy: localOf(check.policy) }))
-  const counted = answerUpTo(local, undefined) as StoreAnswer
-  const { cost } = counted.checks[0] as PolicyCheck
-  const resultOf = ({ decisions }: Pick<StoreResult, 'decisions'>): Pick<StoreResult, 'checks' | 'decisions'> => ({
-    checks: costing(checks, cost),
-    decisions: decisions.map((each) => ({ ...each, degraded: { reason: error.reason, action: 'local' } })),
-  })
-  return {
-    ...resultOf(counted),
-    rollback: async () => resultOf((await rollbackResult(counted)) ?? counted),
-    settle: (actualOf) => settleResult(counted, () => actualOf(checks[0] as PolicyCheck)),
-  }
+  return answerOf(consumed, takesFor(consumed, 'consume', PREPAID), taken)
 }
 
 /** Refunds the units that a store has consumed beyond `units`, the most that a later store had. */

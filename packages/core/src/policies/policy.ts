@@ -1,10 +1,16 @@
 import { checkQuota, shareOfQuota } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import type { Micros } from '../common/time.ts'
+import type { Logger } from '../common/warn.ts'
 import type { Decision } from '../decisions/decision.ts'
+import type { Taken } from '../kernels/kernel.ts'
 import type { Quota } from '../quotas/quota-types.ts'
-import { isSync, type Store } from '../stores/store.ts'
+import type { StepOptions, Verb } from '../steps/step-options.ts'
+import type { StoreErrorOption } from '../stores/failure-mode.ts'
+import type { Deadline, StateKey, Store, Take } from '../stores/store.ts'
 import { ConsumeSteps } from './consume-steps.ts'
-import type { StoreConfig } from './store-config.ts'
+import type { ThresholdWatch } from './thresholds.ts'
 
 /** A quota under the name its states have in a store and its numbers have in headers. */
 export interface Policy {
@@ -15,6 +21,20 @@ export interface Policy {
   readonly localQuota: Quota
   /** The steps that consume units, and their prepared takes. */
   readonly steps: ConsumeSteps
+}
+
+/** A store, the deadline of its answers, and the failure mode. */
+export interface StoreConfig {
+  readonly store: Store
+  /** How checks are sent to the store. */
+  readonly calls: StoreCalls
+  readonly deadline: Micros
+  readonly onStoreError: StoreErrorOption
+  /** How many processes share the quota while the store does not answer. */
+  readonly replicas: number
+  readonly logger: Logger
+  /** Undefined without `onThreshold`. */
+  readonly thresholds: ThresholdWatch | undefined
 }
 
 /** The check of one key against one policy. */
@@ -28,17 +48,99 @@ export interface PolicyCheck {
   readonly emptied?: readonly EmptyPolicy[]
 }
 
-/** The store that all of these checks go to, and how. */
-export const configOf = (checks: readonly PolicyCheck[]): StoreConfig => (checks[0] as PolicyCheck).policy.storeConfig
-
-/** Returns the actual cost of a check. */
-export type ActualOf = (check: PolicyCheck) => number
-
 /** A denied check whose spill policy was checked instead. */
 export interface EmptyPolicy {
   readonly check: PolicyCheck
   readonly decision: Decision
 }
+
+/** Checks that go to one store. */
+type Checks = readonly PolicyCheck[]
+
+/** Returns the actual cost of a check. */
+export type ActualOf = (check: PolicyCheck) => number
+
+/** The deadline of a call under way. */
+export interface CallDeadline extends Deadline {
+  atMs: number
+  /** How long the caller waits. */
+  readonly spanMs: number
+}
+
+/**
+ * How checks are sent to a store. An in-memory store answers in the same tick, and fails never. What a remote store needs
+ * besides (deadline, circuit breaker, failure modes, late refunds) comes with it. Without `deadline`, a call has the earliest
+ * one of its policies.
+ */
+export interface StoreCalls {
+  /** Decides checks: by the store or, if it fails, by their failure modes. */
+  decide(checks: Checks, verb: Verb, stepOptions?: StepOptions, deadline?: CallDeadline): MaybePromise<StoreResult>
+  /** The same by several batches, which are taken one after the other at one moment. */
+  decideEach(checks: Checks, batchesOf: (checks: Checks) => Batches, deadline?: CallDeadline): MaybePromise<StoreResult>
+  /** Takes of the checks. Rejects with a `StoreError` if the store fails, as all others do. */
+  take(checks: Checks, takes: readonly Take[]): MaybePromise<readonly Taken[]>
+  /** Takes each batch, at one moment if the store can. */
+  takeEach(checks: Checks, batches: Batches['batches']): MaybePromise<readonly (readonly Taken[])[]>
+  /** Refunds units. If the store fails, the refund may be made later. */
+  refund(checks: Checks, takes: readonly Take[]): MaybePromise<unknown>
+  /** Charges units. If the store fails, none are charged later. */
+  charge(checks: Checks, takes: readonly Take[]): MaybePromise<unknown>
+  /** Refunds units, and returns their states; undefined if they are not known by the deadline, or the store fails. */
+  rollback(checks: Checks, takes: readonly Take[], deadline?: CallDeadline): MaybePromise<readonly Taken[] | undefined>
+  /** Peeks; undefined if the answer is not known by the deadline, or the store fails. */
+  peek(checks: Checks, takes: readonly Take[], deadline?: CallDeadline): MaybePromise<readonly Taken[] | undefined>
+  /** The earliest deadline of the policies, for a call that began at `startMs`; undefined for an in-memory store. */
+  readonly deadlineFrom: ((checks: Checks, startMs?: number) => CallDeadline) | undefined
+  /** Deletes states of one key, and returns how many were stored. */
+  delete(keys: readonly [StateKey, ...StateKey[]], config: CallConfig): MaybePromise<number>
+  /** Deletes all states of policies, and returns how many were stored. */
+  deleteAll(policies: readonly string[], store: DeletingStore): Promise<number>
+  /** The policy in the store that counts while this one does not answer; undefined if it always does. */
+  readonly localOf: ((policy: Policy) => Policy) | undefined
+}
+
+/** What a call needs to know that is not about checks. */
+export type CallConfig = Pick<StoreConfig, 'store' | 'deadline' | 'logger'>
+
+/** A store that can list its states. */
+export type DeletingStore = Store & Required<Pick<Store, 'deleteAll'>>
+
+/** Several batches of checks, and the answer that the results of all of them are. */
+export interface Batches {
+  readonly batches: readonly (readonly Take[])[]
+  readonly sum: (taken: readonly (readonly Taken[])[]) => StoreAnswer
+}
+
+/** The result of the checks of one store: its answer, or that of the fallback. */
+export type StoreResult = StoreAnswer | FallbackResult
+
+export interface StoreAnswer {
+  readonly checks: Checks
+  readonly decisions: readonly Decision[]
+  readonly taken: readonly Taken[]
+}
+
+/** Decisions without the store. */
+export interface FallbackResult {
+  readonly checks: Checks
+  readonly decisions: readonly Decision[]
+  readonly taken?: never
+  /** Refunds the units that the fallback consumed, for a request that is denied after all. */
+  readonly rollback: () => Promise<Pick<StoreResult, 'checks' | 'decisions'>>
+  /** Corrects the units that the fallback consumed to the actual cost. */
+  readonly settle: (actualOf: ActualOf) => Promise<void>
+}
+
+/** The checks of a request with their results: enough to refund exactly the units that were consumed. */
+export interface Acquisition {
+  /** The checks that have a decision, in their order. */
+  readonly checks: Checks
+  readonly decision: Decision
+  readonly results: readonly StoreResult[]
+}
+
+/** The store that all of these checks go to, and how. */
+export const configOf = (checks: Checks): StoreConfig => (checks[0] as PolicyCheck).policy.storeConfig
 
 /** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {
@@ -72,26 +174,3 @@ export function checkPolicyName(name: unknown): void {
 /** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */
 export const isQueued = ({ policy: { quota }, spill }: PolicyCheck): boolean =>
   (quota.kernel === 'bucket' && quota.immediateUnits < quota.limit) || (spill !== undefined && isQueued(spill))
-
-/**
- * Groups checks by store and hash slot: each group is one atomic call. In-memory stores come first: their denial saves the
- * call to a remote store, and their refund needs no network.
- */
-export function groupByStore(checks: readonly PolicyCheck[]): readonly (readonly PolicyCheck[])[] {
-  const store = checks[0]?.policy.storeConfig.store
-  if (checks.length === 1 || (!store?.slotOf && checks.every(({ policy }) => policy.storeConfig.store === store)))
-    return [checks]
-  const groups = new Map<Store, Map<string | number | undefined, PolicyCheck[]>>()
-  for (const check of checks) {
-    const { store } = check.policy.storeConfig
-    const ofStore = groups.get(store) ?? new Map<string | number | undefined, PolicyCheck[]>()
-    groups.set(store, ofStore)
-    const slot = store.slotOf?.({ policy: check.policy.name, key: check.key })
-    const known = ofStore.get(slot)
-    if (known === undefined) ofStore.set(slot, [check])
-    else known.push(check)
-  }
-  return [...groups.entries()]
-    .sort(([a], [b]) => Number(isSync(b)) - Number(isSync(a)))
-    .flatMap(([, ofStore]) => [...ofStore.values()])
-}

@@ -1,22 +1,9 @@
 import { oncePer } from '../common/once-per.ts'
-import { checkCount, checkFunctions } from '../common/options.ts'
-import { DEADLINE, type Duration, type Micros, micros } from '../common/time.ts'
-import { checkLogger, type Logger, setLogger } from '../common/warn.ts'
-import { checkStoreError, type StoreErrorOption } from '../stores/failure-mode.ts'
+import type { Duration } from '../common/time.ts'
+import { type Logger, setLogger } from '../common/warn.ts'
+import type { StoreErrorOption } from '../stores/failure-mode.ts'
 import { checkIsStore, type Store, scopeOf } from '../stores/store.ts'
-import { type ThresholdEvent, type ThresholdWatch, thresholdWatch } from './thresholds.ts'
-
-/** A store, the deadline of its answers, and the failure mode. */
-export interface StoreConfig {
-  readonly store: Store
-  readonly deadline: Micros
-  readonly onStoreError: StoreErrorOption
-  /** How many processes share the quota while the store does not answer. */
-  readonly replicas: number
-  readonly logger: Logger
-  /** Undefined without `onThreshold`. */
-  readonly thresholds: ThresholdWatch | undefined
-}
+import type { ThresholdEvent } from './thresholds.ts'
 
 /** Options of a limiter that concern its store. */
 export interface StoreOptions {
@@ -58,22 +45,6 @@ export const STORE_OPTIONS: readonly string[] = [
   'logger',
   'onThreshold',
 ]
-
-/** Checks the options that concern the store, and applies defaults. */
-export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
-  const logger = checkLogger(options.logger)
-  checkFunctions(options, ['onThreshold'])
-  const replicas = checkCount('replicas', options.replicas ?? 1, 1)
-  const store = checkStore(options.store, logger, replicas)
-  return {
-    store,
-    deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
-    onStoreError: checkStoreError(options.onStoreError ?? 'local'),
-    replicas,
-    logger,
-    thresholds: options.onThreshold && thresholdWatch(options.onThreshold, logger),
-  }
-}
 
 /** How many processes limiters on a store have declared, by the owner of its scope: for a store in memory to warn of them. */
 export const replicasOf: (owner: object) => { replicas: number } = oncePer('replicas', () => ({ replicas: 1 }))

@@ -3,7 +3,7 @@ import type { Micros } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
 import { laterBy, partsBetween } from '../kernels/fraction.ts'
-import { expiredError, isExpired, latestDeadline } from '../stores/deadline.ts'
+import { expiredError, isExpired, latestDeadline } from '../remote/deadline.ts'
 import type { StateKey, Store } from '../stores/store.ts'
 import {
   type Call,

@@ -1,7 +1,7 @@
 import { setLongTimeout } from '../common/long-timeout.ts'
 import type { Micros } from '../common/time.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
-import { deadlineIn, expiredError, isExpired, unlessExpired } from '../stores/deadline.ts'
+import { deadlineIn, expiredError, isExpired, unlessExpired } from '../remote/deadline.ts'
 import type { StateKey, Store, Take } from '../stores/store.ts'
 import { detached, shortStateName } from './cached-state.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'

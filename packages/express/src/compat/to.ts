@@ -16,9 +16,9 @@ import {
   checkOptions,
   DEADLINE,
   deadlineIn,
+  deleteFrom,
   loggerOf,
   type MaybePromise,
-  resetKey,
   type StoreLogger,
   scopeOf,
   stepFor,
@@ -100,7 +100,9 @@ export function toExpressRateLimitStore(
       await take(key, 'refund')
     },
     resetKey: async (key) => {
-      await resetKey([{ policy: name, key: String(key) }], { store, deadline, logger })
+      const keys = [{ policy: name, key: String(key) }] as const
+      if (isSync(store)) store.deleteSync(keys)
+      else await deleteFrom(store, keys, deadlineIn(deadline), logger)
     },
   }
   if (options.name === undefined) unnamed.set(counting, scopeOf(store))

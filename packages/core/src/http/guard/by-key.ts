@@ -119,8 +119,8 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
       const all = policiesNow()
       const selected = policy === undefined ? all : selectedOf('resetAll', all, policy)
       const counts = await Promise.all(
-        selected.map(({ name, blockList, storeConfig: { store } }) =>
-          resetAll(blockList ? [name, blockList.name] : [name], store, undefined),
+        selected.map(({ name, blockList, storeConfig }) =>
+          resetAll(blockList ? [name, blockList.name] : [name], storeConfig, undefined),
         ),
       )
       return counts.reduce((sum, count) => sum + count, 0)

@@ -1,7 +1,7 @@
-import type { Acquisition } from '../../checks/store-result.ts'
 import { checkBoolean } from '../../common/options.ts'
 import type { Decision } from '../../decisions/decision.ts'
 import { isCounted } from '../../decisions/merge.ts'
+import type { Acquisition } from '../../policies/policy.ts'
 import type { ShownNames } from '../headers/display-names.ts'
 import type { PolicyResult } from '../headers/fields.ts'
 import { formsOf, type HeaderForm, headerWriter } from '../headers/forms.ts'

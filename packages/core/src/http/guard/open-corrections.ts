@@ -2,7 +2,7 @@ import { setLongTimeout } from '../../common/long-timeout.ts'
 import { processState } from '../../common/process-state.ts'
 import type { Micros } from '../../common/time.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
-import { deadlineIn, unlessExpired } from '../../stores/deadline.ts'
+import { deadlineIn, unlessExpired } from '../../remote/deadline.ts'
 
 /** How long `settled` waits: a function of the options may return a promise that never settles. */
 const LONGEST_WAIT: Micros = 10e6

@@ -1,8 +1,7 @@
 import { spilling } from '../../checks/spill.ts'
-import type { Acquisition } from '../../checks/store-result.ts'
 import { all, andThen, type MaybePromise } from '../../common/maybe-promise.ts'
 import { NONE } from '../../decisions/decision.ts'
-import type { PolicyCheck } from '../../policies/policy.ts'
+import type { Acquisition, PolicyCheck } from '../../policies/policy.ts'
 import type { CompiledPolicy, HttpPolicy } from '../policies/compile-policy.ts'
 import type { RequestParts } from '../requests/parts.ts'
 

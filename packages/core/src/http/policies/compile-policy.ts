@@ -7,13 +7,13 @@ import { checkBoolean, checkFunctions, checkOptions, hintOfPeer } from '../../co
 import { micros } from '../../common/time.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { checkCount } from '../../policies/count.ts'
-import { checkPolicyName, type Policy, policyOf } from '../../policies/policy.ts'
+import { checkPolicyName, type Policy, policyOf, type StoreConfig } from '../../policies/policy.ts'
 import { checkSpills, type Targets } from '../../policies/spill-targets.ts'
 import { namesOf, shadowName } from '../../policies/state-names.ts'
-import { checkStore, type StoreConfig } from '../../policies/store-config.ts'
 import { blockListName } from '../../quotas/block-list.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
 import { checkTiers } from '../../quotas/tiers.ts'
+import { onStore } from '../../remote/store-config.ts'
 import { maxUnits } from '../../steps/verbs.ts'
 import { checkStoreError } from '../../stores/failure-mode.ts'
 import type { Registration } from '../../stores/registry.ts'
@@ -158,8 +158,7 @@ const ownStoreConfig = <R, S>(
   { store, deadline, onStoreError }: PolicyOptions<R, S>,
   storeConfig: StoreConfig,
 ): StoreConfig => ({
-  ...storeConfig,
-  ...(store !== undefined && { store: checkStore(store, storeConfig.logger, storeConfig.replicas) }),
+  ...(store === undefined ? storeConfig : onStore(store, storeConfig)),
   ...(deadline !== undefined && { deadline: micros(deadline, 'deadline') }),
   ...(onStoreError !== undefined && { onStoreError: checkStoreError(onStoreError) }),
 })

@@ -1,9 +1,8 @@
 import { acquire } from '../../checks/acquisition.ts'
-import type { Acquisition } from '../../checks/store-result.ts'
 import type { Micros } from '../../common/time.ts'
 import { acquireAtTurn } from '../../limiter/turns.ts'
 import { acquireTurn } from '../../limiter/wait.ts'
-import type { PolicyCheck } from '../../policies/policy.ts'
+import type { Acquisition, PolicyCheck } from '../../policies/policy.ts'
 import type { RequestReader } from './reader.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { formatValue, type StoreError, withoutLink } from '../common/errors.ts'
 import { type Logger, warn } from '../common/warn.ts'
-import { type Store, type StoreScope, scopeOf } from './store.ts'
+import { type Store, type StoreScope, scopeOf } from '../stores/store.ts'
 
 /** A logger of limiters whose option for failures of the store has another name. */
 export interface StoreLogger extends Logger {

@@ -1,18 +1,12 @@
 import { StoreError } from '../common/errors.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
-import type { Deadline } from './store.ts'
+import type { CallDeadline } from '../policies/policy.ts'
+import type { Deadline } from '../stores/store.ts'
 
 // Every runtime has these, or does without, though no ECMAScript library declares them.
 declare const setImmediate: ((callback: () => void) => unknown) | undefined
 declare const clearImmediate: (immediate: unknown) => void
-
-/** The deadline of a call under way. */
-export interface CallDeadline extends Deadline {
-  atMs: number
-  /** How long the caller waits. */
-  readonly spanMs: number
-}
 
 /** The deadline of what began at `startMs`: now by default. */
 export function deadlineIn(span: Micros, startMs: number = monotonicMs()): CallDeadline {

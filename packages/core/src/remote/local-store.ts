@@ -3,8 +3,8 @@ import { oncePer } from '../common/once-per.ts'
 import type { Micros } from '../common/time.ts'
 import type { Outcome, State, Taken } from '../kernels/kernel.ts'
 import { leastUsed, refillTime, unitTime } from '../kernels/refill.ts'
-import { stateNamer } from './state-name.ts'
-import type { StateKey, Store, SyncStore, Take } from './store.ts'
+import { stateNamer } from '../stores/state-name.ts'
+import type { StateKey, Store, SyncStore, Take } from '../stores/store.ts'
 
 /** The most keys in the local store. */
 const MAX_KEYS = 10_000

@@ -1,41 +1,8 @@
-import { formatValue, StoreError } from '../common/errors.ts'
+import { formatThrown, formatValue, QuotaError, StoreError } from '../common/errors.ts'
 import { isObject } from '../common/options.ts'
-import type { Logger } from '../common/warn.ts'
 import { type Exact, NOTHING } from '../kernels/fraction.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
-import { breakerOf } from './breaker.ts'
-import type { CallDeadline } from './deadline.ts'
-import type { Store, Take } from './store.ts'
-
-/** Takes from a remote store until the deadline. An invalid answer is a failure of the store. */
-export const takeFrom = (
-  store: Store,
-  ops: readonly Take[],
-  deadline: CallDeadline,
-  logger: Logger,
-): Promise<readonly Taken[]> =>
-  breakerOf(store).call(
-    ops[0] as Take,
-    () => store.take(ops, undefined, deadline),
-    deadline,
-    logger,
-    (answer): readonly Taken[] => checkTaken(answer, ops),
-  )
-
-/** Takes several batches from a remote store that has `takeEach`, as {@link takeFrom}. */
-export const takeEachFrom = (
-  store: Store,
-  batches: readonly (readonly Take[])[],
-  deadline: CallDeadline,
-  logger: Logger,
-): Promise<readonly (readonly Taken[])[]> =>
-  breakerOf(store).call(
-    batches[0]?.[0] as Take,
-    () => (store as Required<Store>).takeEach(batches, undefined, deadline),
-    deadline,
-    logger,
-    (answer) => batches.map((ops, i) => checkTaken(Array.isArray(answer) ? answer[i] : answer, ops)),
-  )
+import type { Take } from './store.ts'
 
 /** The numbers of a result. */
 const NUMBERS: Readonly<Record<Step['kernel'], readonly string[]>> = {
@@ -71,4 +38,10 @@ export function checkDeleted(count: unknown): number {
   throw new StoreError(
     `The store did not return how many states it has deleted: delete and deleteAll resolve with a whole number; got ${formatValue(count)}.`,
   )
+}
+
+/** Wraps what a store throws in a {@link StoreError}; a {@link QuotaError} is left as it is. */
+export function asStoreError(cause: unknown): StoreError | QuotaError {
+  if (cause instanceof StoreError || cause instanceof QuotaError) return cause
+  return new StoreError(`The store failed: ${formatThrown(cause)}.`, cause)
 }

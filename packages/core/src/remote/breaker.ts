@@ -1,11 +1,13 @@
-import { formatThrown, isUnsent, QuotaError, StoreError } from '../common/errors.ts'
+import { isUnsent, QuotaError, StoreError } from '../common/errors.ts'
 import { type MaybePromise, promised } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { monotonicMs } from '../common/time.ts'
+import type { CallDeadline } from '../policies/policy.ts'
+import { asStoreError } from '../stores/answers.ts'
+import { checkIsStore, type StateKey, type Store, scopeOf, type Take } from '../stores/store.ts'
 import { setConnectionError, timeoutError } from './connection-error.ts'
-import { type CallDeadline, whenExpired } from './deadline.ts'
+import { whenExpired } from './deadline.ts'
 import { failureLog, type StoreLogger } from './failure-log.ts'
-import { checkIsStore, type StateKey, type Store, scopeOf, type Take } from './store.ts'
 
 /** Failures in a row that open a circuit. */
 const FAILURE_THRESHOLD = 5
@@ -237,10 +239,4 @@ function answerInTime<T>(
       },
     )
   })
-}
-
-/** Wraps what a store throws in a {@link StoreError}; a {@link QuotaError} is left as it is. */
-export function asStoreError(cause: unknown): StoreError | QuotaError {
-  if (cause instanceof StoreError || cause instanceof QuotaError) return cause
-  return new StoreError(`The store failed: ${formatThrown(cause)}.`, cause)
 }

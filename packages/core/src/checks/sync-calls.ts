@@ -1,0 +1,73 @@
+import type { Decision } from '../decisions/decision.ts'
+import { copyOf, type Taken } from '../kernels/kernel.ts'
+import type { PreparedStep } from '../policies/consume-steps.ts'
+import { type Batches, configOf, type PolicyCheck, type StoreAnswer, type StoreCalls } from '../policies/policy.ts'
+import type { StepOptions, Verb } from '../steps/step-options.ts'
+import { checkDeleted } from '../stores/answers.ts'
+import { type PreparingStore, preparesTakes, type SyncStore, type Take } from '../stores/store.ts'
+import { answerOf, takesFor } from './takes.ts'
+
+/** The calls of an in-memory store: it answers in the same tick, so that nothing can happen meanwhile, nor fail. */
+export const SYNC_CALLS: StoreCalls = {
+  decide: decideNow,
+  decideEach(checks, batchesOf) {
+    const { batches, sum } = batchesOf(checks)
+    return sum(takeEachNow(checks, batches))
+  },
+  take: takeNow,
+  takeEach: takeEachNow,
+  refund: takeNow,
+  charge: takeNow,
+  rollback: takeNow,
+  peek: takeNow,
+  deadlineFrom: undefined,
+  delete: (keys, { store }) => checkDeleted((store as SyncStore).deleteSync(keys)),
+  deleteAll: async (policies, store) => checkDeleted(await store.deleteAll(policies)),
+  localOf: undefined,
+}
+
+/** Decides checks by an in-memory store: by its prepared takes, if it has them. */
+export function decideNow(checks: readonly PolicyCheck[], verb: Verb, stepOptions?: StepOptions): StoreAnswer {
+  const prepared = verb === 'consume' && stepOptions === undefined ? consumeNow(checks) : undefined
+  if (prepared !== undefined) return prepared
+  const takes = takesFor(checks, verb, stepOptions)
+  return answerOf(checks, takes, takeNow(checks, takes))
+}
+
+function takeNow(checks: readonly PolicyCheck[], takes: readonly Take[]): readonly Taken[] {
+  return (configOf(checks).store as SyncStore).takeSync(takes)
+}
+
+function takeEachNow(checks: readonly PolicyCheck[], batches: Batches['batches']): readonly (readonly Taken[])[] {
+  const store = configOf(checks).store as SyncStore
+  let at: number | undefined
+  return batches.map((ops) => {
+    const taken = store.takeSync(ops, at)
+    at = taken[0]?.now
+    return taken
+  })
+}
+
+/** Consumes units by prepared takes; undefined if the store has none, or a policy has two keys. */
+function consumeNow(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
+  const { policy, cost, key } = checks[0] as PolicyCheck
+  const store = policy.storeConfig.store as PreparingStore
+  if (checks.length === 1) {
+    const { take, decide } = policy.steps.costing(cost)
+    if (take === undefined) return undefined
+    const taken = take.take(key, store.clock())
+    return { checks, decisions: [decide(taken)], taken: [copyOf(taken)] }
+  }
+  if (!preparesTakes(store) || !areApart(checks)) return undefined
+  const now = store.clock()
+  const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as PreparedStep)
+  let allowed = true
+  for (let i = 0; i < checks.length; i++) {
+    allowed = (consumed[i] as PreparedStep).take.look((checks[i] as PolicyCheck).key, now) && allowed
+  }
+  const taken = consumed.map(({ take }) => copyOf(take.commit(allowed)))
+  return { checks, decisions: consumed.map(({ decide }, i): Decision => decide(taken[i] as Taken)), taken }
+}
+
+const areApart = (checks: readonly PolicyCheck[]): boolean =>
+  checks.every(({ policy }, i) => checks.findIndex((other) => other.policy.name === policy.name) === i)

@@ -1,0 +1,72 @@
+import { stepFor } from '../algorithms/algorithm.ts'
+import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
+import type { Step, Taken } from '../kernels/kernel.ts'
+import { type ActualOf, configOf, type PolicyCheck, type StoreAnswer } from '../policies/policy.ts'
+import type { StepOptions, Verb } from '../steps/step-options.ts'
+import { maxCharge } from '../steps/verbs.ts'
+import type { Take } from '../stores/store.ts'
+
+/** The takes of a verb on checks. */
+export const takesFor = (checks: readonly PolicyCheck[], verb: Verb, stepOptions?: StepOptions): readonly Take[] =>
+  checks.map((check) => takeFor(check, verb, stepOptions))
+
+const takeFor = (check: PolicyCheck, verb: Verb, stepOptions?: StepOptions): Take => ({
+  policy: check.policy.name,
+  key: check.key,
+  step: stepOf(check, verb, stepOptions),
+})
+
+const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOptions): Step =>
+  verb === 'consume' && stepOptions === undefined
+    ? policy.steps.costing(cost).step
+    : stepFor(policy.quota, verb, cost, stepOptions)
+
+/** What a store has taken, with the decision of each check. */
+export const answerOf = (
+  checks: readonly PolicyCheck[],
+  takes: readonly Take[],
+  taken: readonly Taken[],
+): StoreAnswer => ({
+  checks,
+  decisions: checks.map(({ policy, cost }, i) =>
+    policy.steps.deciderOf((takes[i] as Take).step, cost)(taken[i] as Taken),
+  ),
+  taken,
+})
+
+/** The store's answer to a verb on checks. Rejects with a `StoreError` if the store fails. */
+export function answerTo(
+  checks: readonly PolicyCheck[],
+  verb: Verb,
+  stepOptions?: StepOptions,
+): MaybePromise<StoreAnswer> {
+  const takes = takesFor(checks, verb, stepOptions)
+  return andThen(configOf(checks).calls.take(checks, takes), (taken) => answerOf(checks, takes, taken))
+}
+
+/** What was taken of checks. */
+export type TakenUnits = Pick<StoreAnswer, 'checks' | 'taken'>
+
+/** The refunds of all units. */
+export const refundsOf = ({ checks, taken }: TakenUnits): readonly Take[] =>
+  checks.map((check, i) => takeFor(check, 'refund', { original: taken[i] as Taken }))
+
+/** The refunds of the surplus, or the charges of the deficit. */
+export function correctionsOf(
+  { checks, taken }: TakenUnits,
+  actualOf: ActualOf,
+  verb: 'refund' | 'charge',
+): { readonly checks: readonly PolicyCheck[]; readonly takes: readonly Take[] } {
+  const sign = verb === 'refund' ? 1 : -1
+  const due = checks
+    .map((check, i) => ({ check, cost: (check.cost - actualOf(check)) * sign, original: taken[i] as Taken }))
+    .filter(({ cost }) => cost > 0)
+    .map(({ check, cost, original }) => ({
+      check: { ...check, cost: Math.min(cost, maxCharge(check.policy.quota)) },
+      original,
+    }))
+  return {
+    checks: due.map(({ check }) => check),
+    takes: due.map(({ check, original }) => takeFor(check, verb, { original })),
+  }
+}

@@ -1,0 +1,35 @@
+import { SYNC_CALLS } from '../checks/sync-calls.ts'
+import { checkCount, checkFunctions } from '../common/options.ts'
+import { DEADLINE, micros } from '../common/time.ts'
+import { checkLogger } from '../common/warn.ts'
+import type { StoreCalls, StoreConfig } from '../policies/policy.ts'
+import { checkStore, type StoreOptions } from '../policies/store-config.ts'
+import { thresholdWatch } from '../policies/thresholds.ts'
+import { checkStoreError } from '../stores/failure-mode.ts'
+import { isSync, type Store } from '../stores/store.ts'
+import { REMOTE_CALLS } from './remote-calls.ts'
+
+/** Checks the options that concern the store, and applies defaults. */
+export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
+  const logger = checkLogger(options.logger)
+  checkFunctions(options, ['onThreshold'])
+  const replicas = checkCount('replicas', options.replicas ?? 1, 1)
+  const store = checkStore(options.store, logger, replicas)
+  return {
+    store,
+    calls: callsTo(store),
+    deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
+    onStoreError: checkStoreError(options.onStoreError ?? 'local'),
+    replicas,
+    logger,
+    thresholds: options.onThreshold && thresholdWatch(options.onThreshold, logger),
+  }
+}
+
+/** The same for another store. */
+export function onStore(store: Store, config: StoreConfig): StoreConfig {
+  const checked = checkStore(store, config.logger, config.replicas)
+  return { ...config, store: checked, calls: callsTo(checked) }
+}
+
+const callsTo = (store: Store): StoreCalls => (isSync(store) ? SYNC_CALLS : REMOTE_CALLS)

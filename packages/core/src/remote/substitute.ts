@@ -1,0 +1,13 @@
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import type { Decision } from '../decisions/decision.ts'
+import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
+
+/** What has counted checks in place of a store that failed. */
+export interface Substitute {
+  /** Its decision of a check, after the rollback if there was one; undefined if it has not decided it. */
+  decisionOf(check: PolicyCheck): Decision | undefined
+  /** Refunds all units, for a request that is denied after all. */
+  rollback(): MaybePromise<void>
+  /** Corrects the units to the actual cost. */
+  settle(actualOf: ActualOf): MaybePromise<void>
+}
