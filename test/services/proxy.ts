@@ -10,6 +10,8 @@ export type Weather = 'fair' | 'slow' | 'held' | 'reset'
 export interface TcpProxy {
   readonly port: number
   set(weather: Weather): void
+  /** Passes nothing more of the connections that are open, and ends none, as a firewall that has forgotten them. */
+  silence(): void
   stop(): Promise<void>
 }
 
@@ -23,6 +25,7 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
   const clients = new Set<Socket>()
   const timers = new Set<NodeJS.Timeout>()
   const flushes = new Set<() => void>()
+  let silences: (() => void)[] = []
   const keep = (socket: Socket): void => {
     sockets.add(socket)
     socket.on('error', () => {})
@@ -60,6 +63,11 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
     flushes.add(flush)
     near.on('close', () => flushes.delete(flush))
     near.on('close', () => far.destroy())
+    silences.push(() => {
+      near.unpipe(far).resume()
+      far.removeAllListeners('data').resume()
+      far.off('close', endIfSent)
+    })
     // What the server has sent before comes first.
     const endIfSent = (): void => {
       if (far.closed && held.length === 0) near.end()
@@ -73,6 +81,10 @@ export async function startProxy(target: number | string): Promise<TcpProxy> {
       if (weather === 'held') for (const flush of flushes) flush()
       weather = next
       if (weather === 'reset') for (const client of clients) client.resetAndDestroy()
+    },
+    silence() {
+      for (const silence of silences) silence()
+      silences = []
     },
     stop() {
       for (const timer of timers) clearTimeout(timer)

@@ -39,7 +39,8 @@ describe('spillway check --redis', () => {
   ])('%s with a maxmemory of %i', async (policy, maxmemory, codes, strict) => {
     await setMemory(maxmemory, policy)
     const report = await checked()
-    expect(report).toMatchObject({ exitCode: 0, ok: true, codes, server: { maxmemory, maxmemoryPolicy: policy } })
+    const server = { maxmemory, maxmemoryPolicy: policy }
+    expect(report).toMatchObject({ exitCode: 0, ok: true, codes: [...codes, 'silent-connection'], server })
     expect(await checked('--strict')).toMatchObject({ exitCode: strict, ok: strict === 0 })
   })
 
@@ -48,6 +49,10 @@ describe('spillway check --redis', () => {
     const { exitCode, out } = await spillway(['check', folder.path('p.json'), '--redis', url])
     expect(exitCode).toBe(0)
     expect(out).toMatch(/^✓ .*p\.json\n {2}p .*\n\n✓ redis:.*\n {2}(Redis|Valkey) [\d.]+, maxmemory 0 \(no limit\), /)
+    // The check cannot see the app's client.
+    expect(out).toContain(
+      '! silent-connection: a client keeps a connection that goes silent, unless it has `socketTimeout`',
+    )
     expect(await redis.dbsize()).toBe(0)
   })
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { StoreError } from '../src/index.ts'
+import { setSilenceRemedy } from '../src/internal/index.ts'
 import { lost, setUp, well } from './circuit.ts'
 
 // A store that failed four of five calls left 80 of 100 requests uncounted, and no line was printed.
@@ -30,5 +32,32 @@ describe('a failing store is reported', () => {
       expect.stringContaining('the store failed (limiter "p"): '),
       expect.stringContaining(', 48 failed in 60 s)'),
     ])
+  })
+
+  // A connection that a firewall had forgotten was kept for ever, and only the deadline was reported.
+  test('with the remedy of its store from the third failed probe on, if no cause is known: once, and again later', async () => {
+    const owner = {}
+    setSilenceRemedy(owner, 'Set a timeout.')
+    const { log, outcome, pass } = setUp({ scope: { owner, name: '' } })
+    const silent = () => Promise.reject(new StoreError('no answer', undefined, { reason: 'timeout' }))
+    const probe = async (work: () => unknown, times: number) => {
+      for (let i = 0; i < times; i++) {
+        pass(15_000)
+        await outcome(work)
+      }
+    }
+    for (let i = 0; i < 5; i++) await outcome(silent)
+    await probe(silent, 2)
+    expect(log.filter((message) => message.includes('Set a timeout.'))).toEqual([])
+    await probe(silent, 2)
+    expect(log.slice(1)).toEqual([
+      expect.stringContaining('It has not answered 3 probes, and its connection reports no error'),
+    ])
+    await probe(silent, 3)
+    expect(log.slice(2)).toEqual([expect.stringContaining('not answered 7 probes')])
+    await probe(well, 1)
+    for (let i = 0; i < 5; i++) await outcome(silent)
+    await probe(lost, 3)
+    expect(log.slice(3).filter((message) => message.includes('Set a timeout.'))).toEqual([])
   })
 })

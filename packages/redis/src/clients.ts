@@ -48,7 +48,7 @@ export interface GlideRedisClient {
   unlink(keys: string[]): Promise<unknown>
 }
 
-/** A client that the application owns. The application connects it, handles its errors, and closes it. */
+/** A client that the application owns: it connects and closes it. */
 export type RedisClient = IoredisClient | NodeRedisClient | GlideRedisClient
 
 /** One interface to Redis for all clients. */
@@ -57,6 +57,8 @@ export interface RedisAdapter {
   readonly clustered: boolean
   /** Whether `deleteMatching` can list keys. */
   readonly lists: boolean
+  /** Which option lets the client leave a connection that has gone silent, without an end. */
+  readonly silenceRemedy: string
   /** The node that serves a hash slot, as far as the client knows. */
   nodeOf(slot: number): string | undefined
   run(request: EvalRequest, deadline?: Deadline): Promise<readonly unknown[]>
@@ -113,6 +115,7 @@ interface Dialect<Client> {
   evaluate(client: Client, by: 'sha' | 'text', request: EvalRequest): Promise<unknown>
   deleteKey(client: Client, name: string): Promise<unknown>
   memoryInfo(client: Client, clustered: boolean): Promise<unknown>
+  readonly silenceRemedy: string
   readonly scannerOf: ScannerOf
 }
 
@@ -130,6 +133,8 @@ const nodeRedis: Dialect<NodeRedisClient> = {
     by === 'sha' ? client.evalSha(request.script.sha, request) : client.eval(request.script.text, request),
   deleteKey: (client, name) => client.del(name),
   memoryInfo: infoOf,
+  silenceRemedy:
+    'Give node-redis (5.6 or newer) `socketTimeout` and, because it otherwise closes for good, a `reconnectStrategy`.',
   scannerOf: scannerOfNodeRedis,
 }
 
@@ -147,6 +152,7 @@ const ioredis: Dialect<IoredisClient> = {
       : client.eval(script.text, keys.length, ...keys, ...rest),
   deleteKey: (client, name) => client.del(name),
   memoryInfo: infoOf,
+  silenceRemedy: 'Give ioredis (5.6 or newer) or iovalkey `socketTimeout`.',
   scannerOf: scannerOfIoredis,
 }
 
@@ -155,6 +161,7 @@ const glide: Dialect<GlideRedisClient> = {
   deleteKey: (client, name) => client.del([name]),
   memoryInfo: (client, clustered) =>
     client.customCommand(['INFO', 'memory'], ...(clustered ? [{ route: 'randomNode' }] : [])),
+  silenceRemedy: 'Valkey GLIDE leaves no such connection: replace the client.',
   scannerOf: scannerOfGlide,
 }
 
@@ -205,6 +212,7 @@ function adapterFor<Client extends RedisClient>(
   }
   return {
     clustered,
+    silenceRemedy: dialect.silenceRemedy,
     lists: dialect !== (ioredis as unknown) || typeof (client as IoredisClient).scan === 'function',
     nodeOf: (slot) => nodeIn((client as { slots?: unknown }).slots, slot),
     run,

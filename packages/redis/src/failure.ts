@@ -1,5 +1,6 @@
 import { StoreError } from '@spillway/core'
 import { formatThrown, formatValue } from '@spillway/core/internal'
+import type { RedisAdapter } from './clients.ts'
 
 /** Errors of a healthy server: the keys, their hash slot or the arguments of one call are invalid. */
 const isOfOneCall = (reply: string): boolean =>
@@ -14,7 +15,7 @@ const GLIDE_PREFIX = 'An error was signalled by the server: - '
 
 /** What to do about an error, by its message. */
 const HINTS: readonly (readonly [message: RegExp, hint: string])[] = [
-  [/^The client is closed$/, 'Is it connected? Call await client.connect() first.'],
+  [/^The client is (closed|offline)$/, 'Is it connected? Call await client.connect() first.'],
   [/\bREADONLY /, 'The server is a replica, which counts nothing. Connect to the primary.'],
   [/\bOOM /, 'Its memory is full: see docs/guides/redis-eviction.md.'],
   [
@@ -32,13 +33,17 @@ const OF_CLUSTERS = /^(MOVED|CROSSSLOT|CrossSlot) ?/
 const CLUSTER_HINT =
   'The server is a node of a Redis Cluster. Pass a client for clusters: `new Cluster()` of ioredis, or `createCluster()` of node-redis.'
 
+/** A client with a timeout of its own for commands: the connection may be silent. */
+const TIMED_OUT = /^(Command )?timed out$/
+
 /** Converts an error to a `StoreError` whose message says what to do. */
-export function failure(error: unknown, clustered: boolean): StoreError {
+export function failure(error: unknown, { clustered, silenceRemedy }: RedisAdapter): StoreError {
   if (error instanceof StoreError) return error
   const message = error instanceof Error && error.message !== '' ? formatThrown(error) : formatValue(error)
   const reply = message.replace(GLIDE_PREFIX, '')
   const isOfCluster = !clustered && OF_CLUSTERS.test(reply)
-  const hint = isOfCluster ? CLUSTER_HINT : HINTS.find(([pattern]) => pattern.test(reply))?.[1]
+  const ofReply = isOfCluster ? CLUSTER_HINT : HINTS.find(([pattern]) => pattern.test(reply))?.[1]
+  const hint = TIMED_OUT.test(reply) ? `Is its connection silent? ${silenceRemedy}` : ofReply
   const text = hint === undefined ? message : `${message.replace(/\.?$/, '.')} ${hint}`
   return new StoreError(`Redis failed: ${text}`, error, {
     healthy: isOfOneCall(reply) && !OF_ANY_SCRIPT.test(reply),

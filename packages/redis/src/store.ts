@@ -23,6 +23,7 @@ import {
   oncePer,
   printableScope,
   REMOTE_LOG_LIMIT,
+  setSilenceRemedy,
 } from '@spillway/core/internal'
 import { bucketsOf, decodeBuckets, encodeBuckets } from './buckets.ts'
 import { type RedisClient, redisOf } from './clients.ts'
@@ -111,11 +112,12 @@ function remoteStore(client: RedisClient, options: RedisStoreOptions): Store {
   checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache', 'lease', 'hashKeys'])
   const redis = redisOf(client)
   keepConnectionErrors(client)
+  setSilenceRemedy(client, redis.silenceRemedy)
   const prefix = checkPrefix(options.prefix ?? 'spillway')
 
   /** Rejects a call with a `StoreError`. */
   const fail = (error: unknown): never => {
-    throw failure(error, redis.clustered)
+    throw failure(error, redis)
   }
   const send: Send = (calls, deadline) => {
     const buckets = bucketsOf(calls)

@@ -16,7 +16,7 @@ export interface ServerReport {
 }
 
 /** Traps that do not fail `--strict`. */
-export const NOTES: readonly string[] = ['evicts-soonest-full', 'fails-when-full']
+export const NOTES: readonly string[] = ['evicts-soonest-full', 'fails-when-full', 'silent-connection']
 
 /** Reads the properties of a Redis server, and limits a key there as a test. */
 export async function serverAt(text: string, prefix: string | undefined): Promise<ServerReport> {
@@ -38,7 +38,9 @@ export async function serverAt(text: string, prefix: string | undefined): Promis
       .consume('spillway check')
       .then(async () => void (await limiter.reset('spillway check')))
       .catch((failure: Error) => ((failure.cause as Error | undefined) ?? failure).message)
-    return { redis: placeOf(url), ...reportOf(info), ...(error !== undefined && { error }) }
+    const report = reportOf(info)
+    const traps = [...report.traps, SILENT_CONNECTION]
+    return { redis: placeOf(url), ...report, traps, ...(error !== undefined && { error }) }
   } finally {
     await close()
   }
@@ -57,6 +59,13 @@ export function reportOf(info: string): Omit<ServerReport, 'redis' | 'error'> {
     maxmemoryPolicy,
     traps: [...versionTraps(compatible), ...evictionTraps(maxmemory, maxmemoryPolicy)],
   }
+}
+
+/** Of every server: the options are those of the app's client. */
+const SILENT_CONNECTION = {
+  code: 'silent-connection',
+  message:
+    'a client keeps a connection that goes silent, unless it has `socketTimeout` (ioredis and node-redis, 5.6 or newer), and node-redis a `reconnectStrategy` beside it: see docs/guides/failure.md.',
 }
 
 function versionTraps(version: string | null): ServerReport['traps'] {

@@ -37,7 +37,7 @@ export { type Policy, type PolicyCheck, policyOf, type StoreConfig } from '../po
 export { replicasOf } from '../policies/store-config.ts'
 export { degradedQuota } from '../quotas/degraded-quota.ts'
 export { areTiers, type Tier } from '../quotas/tiers.ts'
-export { setConnectionError } from '../remote/connection-error.ts'
+export { setConnectionError, setSilenceRemedy } from '../remote/connection-error.ts'
 export { deadlineIn, expiredError, isExpired, latestDeadline, whenExpired } from '../remote/deadline.ts'
 export type { StoreLogger } from '../remote/failure-log.ts'
 export { deleteFrom, takeFrom } from '../remote/store-call.ts'

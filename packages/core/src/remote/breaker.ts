@@ -71,7 +71,7 @@ type Shard = string | number | undefined
 interface Circuit {
   readonly shard: Shard
   failures: number
-  openMs: number
+  failedProbes: number
   openUntilMs: number
   /** Until when a call that probes may be under way; 0 if none is. */
   probeUntilMs: number
@@ -107,7 +107,7 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
       refundsQueued -= oldest.refunds.length
       dropped(oldest.refunds.length)
     }
-    const circuit = { shard, failures: 0, openMs: FIRST_OPEN_MS, openUntilMs: 0, probeUntilMs: 0, error: undefined }
+    const circuit = { shard, failures: 0, failedProbes: 0, openUntilMs: 0, probeUntilMs: 0, error: undefined }
     const added: Circuit = { ...circuit, refunds: [] }
     circuits.set(shard, added)
     return added
@@ -145,9 +145,10 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
   const failed = (circuit: Circuit, error: StoreError, isProbe: boolean): void => {
     circuit.failures++
     circuit.error = error
-    if (isProbe) circuit.openMs = Math.min(circuit.openMs * 2, LONGEST_OPEN_MS)
+    if (isProbe) circuit.failedProbes++
     // Of calls that were under way together, the first that fails opens the circuit.
-    if (isProbe || circuit.failures === FAILURE_THRESHOLD) circuit.openUntilMs = now() + circuit.openMs
+    if (!isProbe && circuit.failures !== FAILURE_THRESHOLD) return
+    circuit.openUntilMs = now() + Math.min(FIRST_OPEN_MS * 2 ** circuit.failedProbes, LONGEST_OPEN_MS)
   }
 
   return {
@@ -167,9 +168,9 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
         if (error === undefined) return answered(current())
         // An invalid call is a mistake of the program, not a failure of the store.
         if (error instanceof QuotaError) return
-        log.failed(error, key.policy, logger)
         // It says nothing about other calls: one that waits for a lock fails also while no commit ends.
         if (!error.healthy) failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
+        log.failed(error, key.policy, logger, circuit?.failedProbes)
       })
     },
     sendRefund,

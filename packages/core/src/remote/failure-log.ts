@@ -1,6 +1,7 @@
 import { formatValue, type StoreError, withoutLink } from '../common/errors.ts'
 import { type Logger, warn } from '../common/warn.ts'
 import { type Store, type StoreScope, scopeOf } from '../stores/store.ts'
+import { silenceRemedyOf } from './connection-error.ts'
 
 /** A logger of limiters whose option for failures of the store has another name. */
 export interface StoreLogger extends Logger {
@@ -10,6 +11,8 @@ export interface StoreLogger extends Logger {
 
 /** The shortest time between two reports of a failing store. */
 const REPORT_INTERVAL_MS = 60_000
+/** After how many failed probes a connection that reports no error is likely to be silent. */
+const SILENT_PROBES = 3
 
 /** The counts since the last report. */
 interface Counts {
@@ -22,12 +25,12 @@ interface Counts {
 }
 
 /**
- * Logs the failures of a store: the first one at once, then counts at most once a minute; and the first one that has a
- * cause, if those before had none: a client may learn only later why it is not answered.
+ * Logs the failures of a store: the first one at once, then counts at most once a minute. Besides, the first one that has a
+ * cause, if those before had none, as a client may learn only later why it is not answered; and a connection that is silent.
  */
 export interface FailureLog {
-  /** `policy` is one that the call was for. */
-  failed(error: StoreError, policy: string, logger: StoreLogger): void
+  /** `policy` is one that the call was for, and `failedProbes` counts those since the circuit opened. */
+  failed(error: StoreError, policy: string, logger: StoreLogger, failedProbes?: number): void
   skipped(): void
   dropped(): void
   /** The circuit has closed again. */
@@ -37,6 +40,7 @@ export interface FailureLog {
 export function failureLog(store: Store, now: () => number): FailureLog {
   let reportedMs = -Infinity
   let lacksCause = false
+  let lacksRemedy = true
   let reporter: Logger | undefined
   let counts: Counts = { failed: 0, skipped: 0, dropped: 0 }
   const numbers = (): string => {
@@ -50,12 +54,15 @@ export function failureLog(store: Store, now: () => number): FailureLog {
     return parts.filter(Boolean).join(', ')
   }
   return {
-    failed(error, policy, logger) {
+    failed(error, policy, logger, failedProbes = 0) {
       counts.failed++
       const sinceMs = now() - reportedMs
       const hasCause = error.cause !== undefined || error.reason !== 'timeout'
-      if (sinceMs < REPORT_INTERVAL_MS && !(lacksCause && hasCause)) return
+      const remedy = hasCause || failedProbes < SILENT_PROBES ? '' : silenceRemedyOf(store)
+      const isNews = hasCause ? lacksCause : lacksRemedy && remedy !== ''
+      if (sinceMs < REPORT_INTERVAL_MS && !isNews) return
       lacksCause = !hasCause
+      lacksRemedy &&= remedy === ''
       const isFirst = sinceMs === Infinity || counts.failed === 1
       const past = numbers()
       const about = [
@@ -63,10 +70,13 @@ export function failureLog(store: Store, now: () => number): FailureLog {
         `limiter ${formatValue(policy)}`,
         !isFirst && `${past} in ${Math.round(sinceMs / 1000)} s`,
       ]
+      const silence =
+        remedy &&
+        ` It has not answered ${failedProbes} probes, and its connection reports no error: it may be silent. ${remedy}`
       warn(
         logger,
         'WARN_SPILLWAY_STORE',
-        `the store failed (${about.filter(Boolean).join(', ')}): ${sentence(withoutLink(error.message))} ${logger.storeErrorOption ?? 'onStoreError'} decides about these requests; further failures are logged once a minute.`,
+        `the store failed (${about.filter(Boolean).join(', ')}): ${sentence(withoutLink(error.message))}${silence} ${logger.storeErrorOption ?? 'onStoreError'} decides about these requests; further failures are logged once a minute.`,
       )
       reportedMs = now()
       reporter = logger
@@ -84,6 +94,7 @@ export function failureLog(store: Store, now: () => number): FailureLog {
         warn(reporter, 'WARN_SPILLWAY_STORE', message)
       }
       reporter = undefined
+      lacksRemedy = true
     },
   }
 }
