@@ -13,8 +13,6 @@ export function build(
   nodes: readonly ClusterNode[],
 ): { app: Express; cluster: Cluster } {
   const cluster = new Cluster([...nodes])
-  cluster.on('error', ({ message }) => console.error(`redis: ${message}`))
-
   const app = express()
 
   // Verify the API key first: an unverified key must not select the user that is charged.

@@ -63,7 +63,7 @@ export async function problemsOf(
 }
 
 /** A sample as a module: its prelude on the first line, where there is one, and an empty line where there is none. */
-function moduleOf({ document, line, code, prelude }: Sample): string {
+export function moduleOf({ document, line, code, prelude }: Sample): string {
   const before = prelude === undefined ? '' : preludes[prelude]
   if (before === undefined) throw new Error(`${document}:${line} names an unknown prelude: ${prelude}`)
   return `${before}\n${code}\nexport {}\n`
