@@ -13,7 +13,7 @@ async function main(): Promise<void> {
   }
   await closeClients()
   for (const [name, mount] of Object.entries(allMounts))
-    await runSuite(name, (test) => testAdapter(test, mount, name === 'Hono' ? { mostVisits: 8 } : {}))
+    await runSuite(name, (test) => testAdapter(test, mount, name === 'Hono' ? { mostVisits: 7 } : {}))
   console.log(endOf(Object.keys({ ...allStores, ...allMounts }).length))
 }
 

@@ -31,7 +31,7 @@ function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: 
 }
 
 // A path that h3 has decoded is read as it was requested, and as it is routed.
-const mostVisits = 8
+const mostVisits = 5
 
 describe('over HTTP/1.1', () => {
   testAdapter(test, (options, scene) => sendTo(createServer(toNodeListener(build(options, scene)))), { mostVisits })

@@ -35,8 +35,8 @@ export function identityOf(c: Context): object {
   return contexts.first === c || contexts.overriding === c ? incoming : c
 }
 
-/** A URL whose query all read alike. */
-const PLAIN = /^[^:]+:\/\/[^/]*\/[^&?#]*(?:\?([^?#]*))?$/
+/** A URL whose query all read alike, if it is the whole one. */
+const PLAIN = /^[^:]+:\/\/[^/]*\/[^&?#]*(?:\?([^?#]*))?/
 
 /**
  * The readings of the query. Hono takes a fragment for a part of the query; a handler that parses the URL does not. Before 4.10,
@@ -44,8 +44,8 @@ const PLAIN = /^[^:]+:\/\/[^/]*\/[^&?#]*(?:\?([^?#]*))?$/
  * time quadratic in the query, or decodes by exceptions.
  */
 function queriesOf({ req: { url } }: Context): string | readonly string[] {
-  const plain = PLAIN.exec(url)
-  return plain ? (plain[1] ?? '') : [targetOf(url).query, url.replace(/[?#]/g, '&')]
+  const [plain, query = ''] = PLAIN.exec(url) ?? []
+  return plain === url ? query : [targetOf(url).query, url.replace(/[?#]/g, '&')]
 }
 
 export const reader: RequestReader<Context> = {

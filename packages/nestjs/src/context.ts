@@ -12,7 +12,6 @@ import {
   NODE_PARAMETERS,
   nodeHeader,
   type Outgoing,
-  pathBelow,
   type RequestReader,
   type TrustProxy,
   whenClosed,
@@ -139,7 +138,8 @@ function pathInMount(context: ExecutionContext): string | undefined {
   const [own, path] = [ownPath(context), pathOf(context)]
   if (!isHttp(context) || own.includes('*')) return undefined
   const whole = segmentsOf(firstReading(path))
-  return pathBelow(whole.slice(0, whole.length - segmentsOf(own).length).join('/'), path)
+  const prefix = whole.length - segmentsOf(own).length
+  return prefix > 0 ? `/${whole.slice(prefix).join('/')}` : undefined
 }
 
 function trustsEveryProxy(context: ExecutionContext): boolean {

@@ -40,9 +40,9 @@ const addressOf = ({ context }: H3Event): string | undefined => (context as Cont
 function pathOf({ node: { req }, path }: H3Event): readonly string[] {
   const target = req.originalUrl ?? path
   const end = target.search(/\?|%3f/i)
-  if (target === path && (end < 0 || target.charAt(end) === '?')) return [end < 0 ? target : target.slice(0, end)]
-  const [requested = ''] = target.split('?', 1)
-  const [routed = ''] = target.split(/\?|%3f/i, 1)
+  const routed = end < 0 ? target : target.slice(0, end)
+  const [requested = ''] = target.charAt(end) === '%' ? target.split('?', 1) : [routed]
+  if (target === path && requested === routed) return [routed]
   const [below = ''] = path.split('?', 1)
   return routed === requested && below === requested ? [requested] : [routed, requested, below]
 }

@@ -11,16 +11,17 @@ declare const URL: {
   canParse(url: string, base: string): boolean
 }
 
-/** Paths that parsers read differently: of a host, of a whole URL, with a fragment, or with what some of them remove. */
-const AMBIGUOUS = /^\/[/\\]|^[^/]|[#;\t\n\r]/
+/** A path that all parsers read alike: not of a host or a whole URL, without a fragment and what some of them remove. */
+const PLAIN = /^\/(?![/\\])[^?#;\t\n\r]*/
 
 /**
  * The readings of a target's path: as a URL parser has it, as it is written, and up to a fragment or a semicolon. Who routes
  * by hand reads any of them: `new URL('//a/login', 'http://localhost').pathname` is `/login`.
  */
 function readingsOf(target: string): readonly string[] {
+  const [plain = ''] = PLAIN.exec(target) ?? []
+  if (plain.length === target.length || target.charAt(plain.length) === '?') return [plain]
   const [written = ''] = target.split('?', 1)
-  if (!AMBIGUOUS.test(written)) return [written]
   const parsed = URL.canParse(written, BASE) ? new URL(written, BASE).pathname : written
   const [start = ''] = written.split(/[#;]/, 1)
   return [parsed, written, start]

@@ -15,22 +15,21 @@ export interface PathReadings {
   readonly empty: readonly (readonly string[])[]
 }
 
-const SLASH = 47
-const BACKSLASH = 92
-
 /** Reads a path as leniently as the most lenient router does: otherwise another spelling of it would evade the policy. */
 export function readPath(path: string): PathReadings {
-  const text = canonical(path)
+  const separators: number[] = []
+  const text = decoded(path, PATH, (isSlash, at) => separators.push(isSlash ? at : ~at))
+  separators.push(text.length)
   const whole: string[] = []
   const resolved: string[] = []
   let isAmbiguous = false
-  let start = text.charCodeAt(0) === SLASH ? 1 : 0
-  for (let at = start, from = start; at <= text.length; at++) {
-    const code = at < text.length ? text.charCodeAt(at) : SLASH
-    if (code !== SLASH && code !== BACKSLASH) continue
-    if (resolve(resolved, text.slice(from, at)) || code === BACKSLASH) isAmbiguous = true
+  let start = separators[0] === 0 && text !== '' ? 1 : 0
+  let from = start
+  for (const separator of separators.slice(start)) {
+    const [at, splits] = separator < 0 ? [~separator, false] : [separator, true]
+    if (resolve(resolved, text.slice(from, at)) || !splits) isAmbiguous = true
     from = at + 1
-    if (code === BACKSLASH) continue
+    if (!splits) continue
     whole.push(text.slice(start, at))
     start = from
   }
