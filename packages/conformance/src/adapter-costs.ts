@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { type Decision, perMinute } from '@spillway/core'
 import { fakeClock } from './clock.ts'
+import { made } from './made.ts'
 import { modelStore } from './model.ts'
 import type { NeutralOptions, NeutralResponse, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 
 /** The cost of values, at most 20; 2 if they are no number above 0. */
-const NUMBERS: readonly (readonly [cost: number, ...values: string[]])[] = [
+const NUMBERS: readonly (readonly [cost: number, ...values: string[]])[] = /* @__PURE__ */ made(() => [
   [9, '9', '+9', '9.0', '8.1', '9e0', '.9e1', '0x9', '0X9', '0b1001', '0o11', ' 9', '9\t', '009', '\u00a09'],
   [1, '1', '0.4', '1e-3'],
   // `parseInt` and `parseFloat` read a number, `Number` does not, or a smaller one.
   [9, '9px', '9 pages', '9,000', '0x9z', '8.5px', '9e-1'],
   [20, '20', '21', '1e3', '900e-2', '1e400', 'Infinity', '9'.repeat(400), '0xffffffffffffffffff'],
   [2, '', ' ', '0', '-0', '-3', '-1e9', '-Infinity', 'NaN', 'x', 'null', 'true', '٣', '0b2', '0x', '$9'],
-]
+])
 
 const SEVERAL: readonly (readonly [cost: number, ...paths: string[]])[] = [
   [9, '/?n=9', '/?n=1&n=9', '/?n=9&n=1', '/?%6E=9&n=1', '/?n=9&n=x', '/?n=x&n=9&n='],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { perMinute } from '@spillway/core'
 import { fakeClock } from './clock.ts'
+import { made } from './made.ts'
 import { modelStore } from './model.ts'
 import type { NeutralOptions, NeutralRequest, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
@@ -11,7 +12,7 @@ const query = (value: string): NeutralRequest => ({ path: `/${value}` })
 /** Requests of one client, and a request of another client. */
 type Case = readonly [what: string, key: string, same: readonly NeutralRequest[], other: NeutralRequest]
 
-const cases: readonly Case[] = [
+const cases: readonly Case[] = /* @__PURE__ */ made(() => [
   [
     'by a parameter, encoded or repeated',
     'query:user',
@@ -79,7 +80,7 @@ const cases: readonly Case[] = [
     ['sid', 'sidA', 'sid=', 'sid=""', '=sid', 'sidB; sid', 'SID=ann', 'x-sid=ann'].map(cookie),
     cookie('sidC; sid=ann'),
   ],
-]
+])
 
 /** Cookies that only some parsers skip, before a cookie that all parsers read. */
 const DISPUTED = ['sid =', 'sid=a"b', 'sid=a\\b', 'sid="a', 'sid\u00a0=', 'sid={"a":1}']

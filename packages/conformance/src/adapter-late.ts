@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { leakyBucket, perMinute, type Quota, rateLimiter, type Store } from '@spillway/core'
 import { fakeClock } from './clock.ts'
+import { made } from './made.ts'
 import { modelStore } from './model.ts'
 import type { Mount, NeutralOptions } from './mount.ts'
 import type { TestFunction } from './runner.ts'
@@ -37,7 +38,7 @@ function heldStore() {
 
 const NAME = 'late'
 const KEY = 'ann'
-const QUOTA = perMinute(10)
+const QUOTA = /* @__PURE__ */ made(() => perMinute(10))
 
 /** The reason that a response is over before its verdict arrives. */
 type End = 'something else has answered' | 'the client has left' | 'the client of a pipelined request has left'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { perMinute } from '@spillway/core'
 import { fakeClock } from './clock.ts'
+import { made } from './made.ts'
 import { modelStore } from './model.ts'
 import type { NeutralOptions, NeutralRequest, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
@@ -18,7 +19,7 @@ const TEXTS: readonly (readonly [
   where: string,
   make: (text: string) => NeutralRequest,
   repeated: readonly string[],
-])[] = [
+])[] = /* @__PURE__ */ made(() => [
   [
     'path',
     (text) => ({ path: `/${text}` }),
@@ -51,19 +52,19 @@ const TEXTS: readonly (readonly [
   ['header', header('x-weight'), ['5,', '5', ',', '5x', ' ', '5555555x,']],
   ['header', header('x-forwarded-for'), ['10.0.0.1, ', ',', '1', ' ', '"', '::,', '[::1]:80,']],
   ['header', header('forwarded'), ['for=10.0.0.1, ', 'for=10.0.0.1;', ',', ';', '"', '\\"', '\\', ' ', 'for="[::1]";']],
-]
+])
 
 const numbered = <T>(make: (i: number) => T): readonly T[] => Array.from({ length: 10 }, (_, i) => make(i))
 
 /** Ten policies of each kind, of which each reads something else. */
-const policies = [
+const policies = /* @__PURE__ */ made(() => [
   { name: 'all', quota: perMinute(1_000_000) },
   ...numbered((i) => ({ name: `match ${i}`, quota: perMinute(1), match: { path: `/nowhere/${i}/*` } })),
   ...numbered((i) => ({ name: `query ${i}`, quota: perMinute(1_000_000), key: `query:k${i}` })),
   ...numbered((i) => ({ name: `cookie ${i}`, quota: perMinute(1_000_000), key: `cookie:k${i}` })),
   ...numbered((i) => ({ name: `cost ${i}`, quota: perMinute(1_000_000), cost: 'query:n', maxCost: i + 1 })),
   ...numbered((i) => ({ name: `weight ${i}`, quota: perMinute(1_000_000), cost: 'header:x-weight', maxCost: i + 1 })),
-]
+])
 
 /**
  * Tests that a request is read in time linear in its bytes, once for all policies: otherwise a client that is already denied

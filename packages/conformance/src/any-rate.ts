@@ -11,34 +11,39 @@ import { decide, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
 import { type ExactTake, exactBucket } from './exact.ts'
+import { made } from './made.ts'
 import type { TestFunction } from './runner.ts'
 
 const YEAR_MS = 365 * 86_400_000
 
 /** Whole limits from 1 on. Most do not divide the microseconds of a second, a minute or a day. */
-const limits = fc.oneof(
-  fc.constantFrom(1, 3, 7, 9_999, 29_411, 30_000, 60_000, 1e6, 999_999_999, 1e9, 1e11, 2 ** 52 - 1, 2 ** 52),
-  fc.integer({ min: 1, max: 1_000_000 }),
-  fc.integer({ min: 1, max: 1_000_000_000 }),
+const limits = /* @__PURE__ */ made(() =>
+  fc.oneof(
+    fc.constantFrom(1, 3, 7, 9_999, 29_411, 30_000, 60_000, 1e6, 999_999_999, 1e9, 1e11, 2 ** 52 - 1, 2 ** 52),
+    fc.integer({ min: 1, max: 1_000_000 }),
+    fc.integer({ min: 1, max: 1_000_000_000 }),
+  ),
 )
 
 /** Rates from one unit per year to 2^52 units per microsecond. */
-export const anyRate: fc.Arbitrary<TokenBucketOptions> = fc
-  .record({
-    limit: limits,
-    per: fc.oneof(
-      fc.constantFrom(0.001, 1, 1_000, 60_000, 3_600_000, 86_400_000, YEAR_MS),
-      fc.integer({ min: 1, max: YEAR_MS }),
-    ),
-    share: fc.constantFrom(0, 0.3, 1, 2.5),
-    overdraft: fc.constantFrom(0, 0, 5),
-  })
-  .map(({ limit, per, share, overdraft }) => ({
-    limit,
-    per,
-    burst: Math.min(Math.max(Math.floor(limit * share), 1), Number.MAX_SAFE_INTEGER),
-    overdraft,
-  }))
+export const anyRate: fc.Arbitrary<TokenBucketOptions> = /* @__PURE__ */ made(() =>
+  fc
+    .record({
+      limit: limits,
+      per: fc.oneof(
+        fc.constantFrom(0.001, 1, 1_000, 60_000, 3_600_000, 86_400_000, YEAR_MS),
+        fc.integer({ min: 1, max: YEAR_MS }),
+      ),
+      share: fc.constantFrom(0, 0.3, 1, 2.5),
+      overdraft: fc.constantFrom(0, 0, 5),
+    })
+    .map(({ limit, per, share, overdraft }) => ({
+      limit,
+      per,
+      burst: Math.min(Math.max(Math.floor(limit * share), 1), Number.MAX_SAFE_INTEGER),
+      overdraft,
+    })),
+)
 
 /** An action on a key. Fractions are shares of the bucket's window, or of its units. */
 export interface Act {
@@ -50,17 +55,21 @@ export interface Act {
   readonly which: number
 }
 
-const shares = fc.oneof(fc.constantFrom(0, 0, 1, 0.5), fc.double({ min: 0, max: 1, noNaN: true }))
+const shares = /* @__PURE__ */ made(() =>
+  fc.oneof(fc.constantFrom(0, 0, 1, 0.5), fc.double({ min: 0, max: 1, noNaN: true })),
+)
 
-export const actsAtAnyRate: fc.Arbitrary<readonly Act[]> = fc.array(
-  fc.record({
-    after: fc.oneof(shares, fc.integer({ min: -3, max: 3 }), fc.double({ min: -2, max: 0, noNaN: true })),
-    verb: fc.constantFrom<Verb[]>('consume', 'consume', 'consume', 'peek', 'refund', 'refund', 'charge'),
-    cost: fc.oneof(shares, fc.integer({ min: 1, max: 14 })),
-    maxWait: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, shares),
-    which: fc.integer({ min: -4, max: 0 }),
-  }),
-  { minLength: 1, maxLength: 30 },
+export const actsAtAnyRate: fc.Arbitrary<readonly Act[]> = /* @__PURE__ */ made(() =>
+  fc.array(
+    fc.record({
+      after: fc.oneof(shares, fc.integer({ min: -3, max: 3 }), fc.double({ min: -2, max: 0, noNaN: true })),
+      verb: fc.constantFrom<Verb[]>('consume', 'consume', 'consume', 'peek', 'refund', 'refund', 'charge'),
+      cost: fc.oneof(shares, fc.integer({ min: 1, max: 14 })),
+      maxWait: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, shares),
+      which: fc.integer({ min: -4, max: 0 }),
+    }),
+    { minLength: 1, maxLength: 30 },
+  ),
 )
 
 const micros = (ms: number): Micros => Math.round(ms * 1000)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Micros, PenaltyTaken, Store, Take, Taken } from '@spillway/core'
 import { BLOCK_LIST, stepFor } from '@spillway/core/internal'
 import { START } from './clock.ts'
+import { made } from './made.ts'
 import type { TestFunction } from './runner.ts'
 import { consume, peek } from './takes.ts'
 
@@ -12,7 +13,7 @@ const listed = (verb: 'charge' | 'refund', blockMicros: Micros): Take => ({
   key: 'a',
   step: stepFor(BLOCK_LIST, verb, BLOCK_LIST.limit, { blockMicros }),
 })
-const request = [consume('a', 3), consume('a', 3, BLOCK_LIST, 'p (blocked)')]
+const request = /* @__PURE__ */ made(() => [consume('a', 3), consume('a', 3, BLOCK_LIST, 'p (blocked)')])
 
 const allowed = (taken: readonly Taken[]): boolean => taken.every((each) => each.allowed)
 /** How long the key is blocked. */

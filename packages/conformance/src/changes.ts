@@ -16,13 +16,14 @@ import {
 } from '@spillway/core'
 import { decide, stepFor } from '@spillway/core/internal'
 import { START } from './clock.ts'
+import { made } from './made.ts'
 import type { TestFunction } from './runner.ts'
 
 const LIMIT = 10
 const MINUTE: Micros = 60e6
 
 /** Ten units a minute, by every algorithm. */
-const quotas: Readonly<Record<string, Quota>> = {
+const quotas: Readonly<Record<string, Quota>> = /* @__PURE__ */ made(() => ({
   'a token bucket': perMinute(LIMIT),
   'a bucket of parts of a microsecond': tokenBucket({ limit: LIMIT, per: '59999ms', burst: LIMIT }),
   'a leaky bucket': leakyBucket({ limit: LIMIT, per: '1m', queue: LIMIT - 1 }),
@@ -33,7 +34,7 @@ const quotas: Readonly<Record<string, Quota>> = {
   'a sliding log': slidingLog({ limit: LIMIT, window: '1m' }),
   'a key that warms up': warmingUp({ limit: LIMIT, per: '1m', warmUpPeriod: '1m' }),
   'a penalty': penalty({ after: LIMIT, within: '1m', block: '1m' }),
-}
+}))
 
 const take = async (store: Store, key: string, quota: Quota, at: Micros): Promise<Decision> => {
   const step = stepFor(quota, 'consume', 1)

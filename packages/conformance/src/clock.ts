@@ -1,4 +1,5 @@
 import type { Micros } from '@spillway/core'
+import { made } from './made.ts'
 
 /** A clock that moves only on `advance`. Call it to read the time in microseconds since 1970. */
 export interface FakeClock {
@@ -10,7 +11,7 @@ export interface FakeClock {
 }
 
 /** The start time of fake clocks: 2026-01-01 00:00 UTC, in microseconds since 1970. */
-export const START: Micros = Date.UTC(2026, 0, 1) * 1000
+export const START: Micros = /* @__PURE__ */ made(() => Date.UTC(2026, 0, 1) * 1000)
 
 /** Returns a clock for tests: `memoryStore({ clock: fakeClock() })`. */
 export function fakeClock(start: Micros = START): FakeClock {

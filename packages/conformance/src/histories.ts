@@ -2,6 +2,7 @@ import type { Micros, Quota, StateKey, Step, Take, Taken } from '@spillway/core'
 import { BLOCK_LIST, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
+import { made } from './made.ts'
 import { modelStore } from './model.ts'
 import { noUnits, quotas } from './random-quotas.ts'
 
@@ -11,20 +12,12 @@ export interface Call {
   readonly ops: readonly Take[]
 }
 
-const names: fc.Arbitrary<StateKey> = fc.constantFrom(
-  { policy: 'p', key: 'a' },
-  { policy: 'p', key: 'b' },
-  { policy: 'q', key: 'a' },
+const names: fc.Arbitrary<StateKey> = /* @__PURE__ */ made(() =>
+  fc.constantFrom({ policy: 'p', key: 'a' }, { policy: 'p', key: 'b' }, { policy: 'q', key: 'a' }),
 )
 
-const verbs: fc.Arbitrary<Verb> = fc.constantFrom(
-  'consume',
-  'consume',
-  'consume',
-  'consume',
-  'peek',
-  'refund',
-  'charge',
+const verbs: fc.Arbitrary<Verb> = /* @__PURE__ */ made(() =>
+  fc.constantFrom('consume', 'consume', 'consume', 'consume', 'peek', 'refund', 'charge'),
 )
 
 // A history is shorter than a minute: stores may sweep a state one minute after it has expired.
@@ -55,10 +48,12 @@ const spansOf = (turns: fc.Arbitrary<Micros>): fc.Arbitrary<Micros> =>
   )
 
 /** The take that a refund is of: none, one of the last few of this key and kernel, or one that was never made. */
-const refunded: fc.Arbitrary<(takes: readonly Taken[]) => Taken | undefined> = fc.oneof(
-  fc.constant(() => undefined),
-  { weight: 3, arbitrary: fc.integer({ min: -4, max: -1 }).map((i) => (takes: readonly Taken[]) => takes.at(i)) },
-  fc.integer({ min: -5_000_000, max: 60_000_000 }).map((after) => () => madeUp(START + after)),
+const refunded: fc.Arbitrary<(takes: readonly Taken[]) => Taken | undefined> = /* @__PURE__ */ made(() =>
+  fc.oneof(
+    fc.constant(() => undefined),
+    { weight: 3, arbitrary: fc.integer({ min: -4, max: -1 }).map((i) => (takes: readonly Taken[]) => takes.at(i)) },
+    fc.integer({ min: -5_000_000, max: 60_000_000 }).map((after) => () => madeUp(START + after)),
+  ),
 )
 
 const madeUp = (at: Micros): Taken => {
@@ -132,9 +127,9 @@ function withSteps(drawn: readonly { readonly after: Micros; readonly ops: reado
 }
 
 /** Random histories over a few states and two quotas. */
-export const histories: fc.Arbitrary<readonly Call[]> = fc
-  .tuple(quotas, fc.oneof({ weight: 6, arbitrary: quotas }, fc.constant(BLOCK_LIST), noUnits))
-  .chain(historiesOf)
+export const histories: fc.Arbitrary<readonly Call[]> = /* @__PURE__ */ made(() =>
+  fc.tuple(quotas, fc.oneof({ weight: 6, arbitrary: quotas }, fc.constant(BLOCK_LIST), noUnits)).chain(historiesOf),
+)
 
 /** The times of a history's calls, from {@link START} on. */
 export function momentsOf(history: readonly Pick<Call, 'after'>[]): readonly Micros[] {

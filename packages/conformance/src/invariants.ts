@@ -12,6 +12,7 @@ import {
 import { decide, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
+import { made } from './made.ts'
 import { modelStore } from './model.ts'
 import { quotasOf } from './random-quotas.ts'
 import type { TestFunction } from './runner.ts'
@@ -57,12 +58,11 @@ function mostWithin(quota: Quota, span: Micros): number {
 
 const MOST_COST = 14
 
-const calls = fc.array(
-  fc.record({ after: fc.integer({ min: 0, max: 2_000_000 }), cost: fc.integer({ min: 1, max: MOST_COST }) }),
-  {
+const calls = /* @__PURE__ */ made(() =>
+  fc.array(fc.record({ after: fc.integer({ min: 0, max: 2_000_000 }), cost: fc.integer({ min: 1, max: MOST_COST }) }), {
     minLength: 1,
     maxLength: 15,
-  },
+  }),
 )
 
 /** Tests the invariants of every algorithm with random histories of one key. */

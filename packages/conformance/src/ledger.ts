@@ -14,6 +14,7 @@ import type {
 import { decide, type StepOptions, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
+import { made } from './made.ts'
 import { type Algorithm, quotasOf } from './random-quotas.ts'
 import type { TestFunction } from './runner.ts'
 
@@ -36,12 +37,14 @@ interface Entry {
   settled: boolean
 }
 
-const spans = fc.oneof(
-  { weight: 3, arbitrary: fc.constant(0) },
-  { weight: 3, arbitrary: fc.integer({ min: 0, max: 2_000_000 }) },
-  fc.constantFrom(250_000, 1_000_000, 7_000_000),
-  fc.integer({ min: -3_000_000, max: -1 }),
-  fc.integer({ min: -100_000_000, max: -1 }),
+const spans = /* @__PURE__ */ made(() =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 3, arbitrary: fc.integer({ min: 0, max: 2_000_000 }) },
+    fc.constantFrom(250_000, 1_000_000, 7_000_000),
+    fc.integer({ min: -3_000_000, max: -1 }),
+    fc.integer({ min: -100_000_000, max: -1 }),
+  ),
 )
 
 /** Takes, reservations and settles in any order; with `others`, also refunds without a handle and charges. */

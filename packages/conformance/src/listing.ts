@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { type ListedState, perDay, type Quota, type Store, slidingLog, slidingWindow } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
+import { made } from './made.ts'
 import type { TestFunction } from './runner.ts'
 import { awkwardKeys, consume } from './takes.ts'
 
 // A store lists by its own clock. On a busy machine a test takes seconds, in which a unit of a minute would be back.
-const QUOTA = perDay(10)
+const QUOTA = /* @__PURE__ */ made(() => perDay(10))
 
 const take = (key: string, cost = 1) => consume(key, cost, QUOTA)
 

@@ -16,6 +16,7 @@ import {
 import { Periods } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
+import { made } from './made.ts'
 
 /** The algorithms of quotas. */
 export type Algorithm =
@@ -31,8 +32,8 @@ export type Algorithm =
   | 'warm-up'
   | 'penalty'
 
-const limits = fc.integer({ min: 1, max: 12 })
-const windows = fc.constantFrom(250, 1_000, 7_000, 3_600_000)
+const limits = /* @__PURE__ */ made(() => fc.integer({ min: 1, max: 12 }))
+const windows = /* @__PURE__ */ made(() => fc.constantFrom(250, 1_000, 7_000, 3_600_000))
 
 const startingLow = (keepFull: Duration): fc.Arbitrary<BucketQuota> =>
   fc
@@ -66,7 +67,7 @@ class DaysFrom extends Periods implements ZonedPeriods {
 const DAY: Micros = 86_400e6
 
 /** Quotas of every algorithm, from strict pacing to a million a second, small enough for a history to drain. */
-export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
+export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = /* @__PURE__ */ made(() => ({
   'token bucket': fc
     .record({
       limit: fc.constantFrom(1, 2, 3, 7, 10, 100, 9_999, 30_000, 1_000_000, 1_000_000_000),
@@ -117,19 +118,25 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = {
       forgive: fc.constantFrom(1, 3_000, 30_000),
     })
     .map(({ max, forgive, ...options }) => penalty(options.grow === 1 ? options : { ...options, max, forgive })),
-}
+}))
 
 /** A penalty whose denials write: they start the block again. */
-const extending: fc.Arbitrary<Quota> = fc
-  .record({ after: limits, block: fc.constantFrom(1, 500, 7_000), grow: fc.constantFrom(2, 3) })
-  .map((options) => penalty({ ...options, within: '7s', max: '20s', forgive: '3s', extend: true }))
+const extending: fc.Arbitrary<Quota> = /* @__PURE__ */ made(() =>
+  fc
+    .record({ after: limits, block: fc.constantFrom(1, 500, 7_000), grow: fc.constantFrom(2, 3) })
+    .map((options) => penalty({ ...options, within: '7s', max: '20s', forgive: '3s', extend: true })),
+)
 
 /** Quotas without units, which deny all. */
-export const noUnits: fc.Arbitrary<Quota> = fc.constantFrom<Quota[]>(
-  tokenBucket({ limit: 0, per: '1s' }),
-  slidingWindow({ limit: 0, window: '1s' }),
-  slidingLog({ limit: 0, window: '1s' }),
+export const noUnits: fc.Arbitrary<Quota> = /* @__PURE__ */ made(() =>
+  fc.constantFrom<Quota[]>(
+    tokenBucket({ limit: 0, per: '1s' }),
+    slidingWindow({ limit: 0, window: '1s' }),
+    slidingLog({ limit: 0, window: '1s' }),
+  ),
 )
 
 /** Quotas of any algorithm. */
-export const quotas: fc.Arbitrary<Quota> = fc.oneof(...Object.values(quotasOf), startingLow(1), extending)
+export const quotas: fc.Arbitrary<Quota> = /* @__PURE__ */ made(() =>
+  fc.oneof(...Object.values(quotasOf), startingLow(1), extending),
+)

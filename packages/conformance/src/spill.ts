@@ -12,15 +12,16 @@ import {
 } from '@spillway/core'
 import fc from 'fast-check'
 import { START } from './clock.ts'
+import { made } from './made.ts'
 import { modelStore } from './model.ts'
 import type { TestFunction } from './runner.ts'
 
 /** Pairs of a quota and the quota that is drawn upon when it is empty. */
-const pairs: readonly (readonly [Quota, Quota])[] = [
+const pairs: readonly (readonly [Quota, Quota])[] = /* @__PURE__ */ made(() => [
   [perSecond(2), perMinute(3)],
   [slidingWindow({ limit: 2, window: '1s' }), perMinute(7)],
   [perMinute(7), slidingLog({ limit: 3, window: '10s' })],
-]
+])
 
 /** A limiter whose second policy is drawn upon when the first is empty. `clock` is the store's time. */
 function spilling(store: Store, [first, extra]: readonly [Quota, Quota], clock: () => Micros): RateLimiter {

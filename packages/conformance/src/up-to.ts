@@ -19,6 +19,7 @@ import { sizesUpTo, stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
 import { histories, momentsOf } from './histories.ts'
+import { made } from './made.ts'
 import { modelStore } from './model.ts'
 import { quotas } from './random-quotas.ts'
 import type { TestFunction } from './runner.ts'
@@ -31,7 +32,7 @@ export const upToVectors: readonly {
   readonly name: string
   readonly quota: Quota
   readonly rows: readonly UpToRow[]
-}[] = [
+}[] = /* @__PURE__ */ made(() => [
   {
     name: 'a token bucket',
     quota: perMinute(10),
@@ -125,7 +126,7 @@ export const upToVectors: readonly {
       [10_000, 9, 6, 0],
     ],
   },
-]
+])
 
 const PREPAID = { prepaid: true }
 

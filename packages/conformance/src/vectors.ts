@@ -1,3 +1,4 @@
+import { made } from './made.ts'
 import { bucketVectors } from './vectors/bucket.ts'
 import { calendarVectors } from './vectors/calendar.ts'
 import { penaltyVectors } from './vectors/penalty.ts'
@@ -9,7 +10,7 @@ import { warmUpVectors } from './vectors/warm-up.ts'
 import { windowVectors } from './vectors/window.ts'
 
 /** Golden vectors: the results that every store, and every port to another language, must return. */
-export const vectors: readonly Vector[] = [
+export const vectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   ...bucketVectors,
   ...refundVectors,
   ...windowVectors,
@@ -18,4 +19,4 @@ export const vectors: readonly Vector[] = [
   ...penaltyVectors,
   ...provedBucketVectors,
   ...provedWindowVectors,
-]
+])

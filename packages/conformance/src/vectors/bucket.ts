@@ -1,8 +1,9 @@
 import { leakyBucket, perMinute, perSecond, tokenBucket } from '@spillway/core'
+import { made } from '../made.ts'
 import type { Vector } from './vector.ts'
 
 /** Vectors of the bucket kernel. */
-export const bucketVectors: readonly Vector[] = [
+export const bucketVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   {
     name: 'ten a minute drains, waits, refunds and fills',
     quota: perMinute(10),
@@ -187,4 +188,4 @@ export const bucketVectors: readonly Vector[] = [
       [1_000, 'consume', 4, false, 0, Infinity, 3_000],
     ],
   },
-]
+])

@@ -1,8 +1,9 @@
 import { calendarWindow, perMonth } from '@spillway/core'
+import { made } from '../made.ts'
 import type { Vector } from './vector.ts'
 
 /** Vectors of calendars. Times count from 2026-01-01 00:00 UTC, a Thursday. */
-export const calendarVectors: readonly Vector[] = [
+export const calendarVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   {
     name: 'a month ends at midnight of its last day, whatever its length, and a clock that steps back gives no second quota',
     quota: perMonth(3),
@@ -54,4 +55,4 @@ export const calendarVectors: readonly Vector[] = [
       [86_400_000, 'consume', 2, true, 0, 0, 86_400_000],
     ],
   },
-]
+])

@@ -1,8 +1,9 @@
 import { penalty } from '@spillway/core'
+import { made } from '../made.ts'
 import type { Vector } from './vector.ts'
 
 /** Vectors of the penalty kernel. */
-export const penaltyVectors: readonly Vector[] = [
+export const penaltyVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   {
     name: 'a penalty blocks a key that has used up its units, which then count from zero',
     quota: penalty({ after: 3, within: '10s', block: '1m' }),
@@ -81,4 +82,4 @@ export const penaltyVectors: readonly Vector[] = [
       [23_999.999, 'consume', 1, true, 0, 0, 10_000],
     ],
   },
-]
+])

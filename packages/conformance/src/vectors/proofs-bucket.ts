@@ -1,8 +1,9 @@
+import { made } from '../made.ts'
 import { bucketOf, partsOf } from './proofs.ts'
 import type { Vector } from './vector.ts'
 
 /** What each mutant of the bucket kernel in `test/proofs` gets wrong. `npm run prove` prints them. */
-export const provedBucketVectors: readonly Vector[] = [
+export const provedBucketVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   {
     name: 'unlike a kernel that denies a request that just fits',
     quota: bucketOf(1),
@@ -146,4 +147,4 @@ export const provedBucketVectors: readonly Vector[] = [
       [1_000_000.001, 'peek', 1, true, 5, 0, 0],
     ],
   },
-]
+])

@@ -1,8 +1,9 @@
+import { made } from '../made.ts'
 import { fixedOf, slidingOf } from './proofs.ts'
 import type { Vector } from './vector.ts'
 
 /** What each mutant of the window kernel in `test/proofs` gets wrong. `npm run prove` prints them. */
-export const provedWindowVectors: readonly Vector[] = [
+export const provedWindowVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   {
     name: 'unlike a kernel that allows a unit too many',
     quota: slidingOf(10, 3),
@@ -219,4 +220,4 @@ export const provedWindowVectors: readonly Vector[] = [
       [1_006_000, 'peek', 1, true, 6, 0, 0],
     ],
   },
-]
+])

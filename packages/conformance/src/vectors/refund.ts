@@ -1,8 +1,9 @@
 import { leakyBucket, perSecond } from '@spillway/core'
+import { made } from '../made.ts'
 import type { Vector } from './vector.ts'
 
 /** Vectors of what a refund of a bucket returns. */
-export const refundVectors: readonly Vector[] = [
+export const refundVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   {
     name: 'a refund returns no units that have refilled: not by way of a take that another refund has moved down',
     quota: perSecond(1, { burst: 10 }),
@@ -75,4 +76,4 @@ export const refundVectors: readonly Vector[] = [
       [5_000, 'refund', 5, true, 10, 0, 0, 1],
     ],
   },
-]
+])

@@ -1,8 +1,9 @@
 import { warmingUp } from '@spillway/core'
+import { made } from '../made.ts'
 import type { Vector } from './vector.ts'
 
 /** Vectors of the warm-up kernel. */
-export const warmUpVectors: readonly Vector[] = [
+export const warmUpVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   {
     name: 'a key that warms up starts at a third of its rate, gets to all of it, and is slow again after idle time',
     quota: warmingUp({ limit: 1, per: '1s', warmUpPeriod: '4s', burst: 3 }),
@@ -83,4 +84,4 @@ export const warmUpVectors: readonly Vector[] = [
       [110_925.887, 'consume', 1, false, 0, 0.001, 0.001],
     ],
   },
-]
+])

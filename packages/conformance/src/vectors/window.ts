@@ -1,8 +1,9 @@
 import { fixedWindow, slidingLog, slidingWindow } from '@spillway/core'
+import { made } from '../made.ts'
 import type { Vector } from './vector.ts'
 
 /** Vectors of windows and logs. */
-export const windowVectors: readonly Vector[] = [
+export const windowVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   {
     name: 'a fixed window refills completely at its end',
     quota: fixedWindow({ limit: 3, window: '10s' }),
@@ -139,4 +140,4 @@ export const windowVectors: readonly Vector[] = [
       [19_499.999, 'consume', 1, false, 0, 0.001, 0.001],
     ],
   },
-]
+])
