@@ -5,19 +5,31 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { packAll } from '../test/packages/pack.ts'
-import { type Case, figureOf, type Row, type Table, type Target } from './table.ts'
+import { type Case, figureOf, type Table } from './table.ts'
 
 const PEER = 'express-rate-limit'
 const OURS = ['express', 'koa', 'hono', 'fastify', 'memory'].map((name) => `@spillway/${name}`)
-const ROUNDS = 15
+const ROUNDS = 41
 
-/** How an app loads a package, by column. */
-const WAYS: Readonly<Record<string, (name: string) => readonly string[]>> = {
-  import: (name) => ['--input-type=module', '--eval', `import '${name}'`],
-  require: (name) => ['--input-type=commonjs', '--eval', `require('${name}')`],
+/** How an app loads a package, and the most that ours may take, in multiples of the peer's time. */
+interface Way {
+  readonly verb: string
+  readonly args: readonly string[]
+  readonly code: (name: string) => string
+  readonly atMost: number
 }
-/** The most that ours may take, in multiples of the peer's time. */
-const AT_MOST: Readonly<Record<string, number>> = { import: 1.2, require: 1.1 }
+const IMPORT: Way = {
+  verb: 'import',
+  args: ['--input-type=module'],
+  code: (name) => `import '${name}'`,
+  atMost: 1.2,
+}
+const REQUIRE: Way = {
+  verb: 'require',
+  args: ['--input-type=commonjs'],
+  code: (name) => `require('${name}')`,
+  atMost: 1.1,
+}
 
 /** Makes an app that has our packages from their tarballs, and the peer. */
 function makeApp(folder: string): void {
@@ -32,54 +44,57 @@ function makeApp(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{}')
 }
 
-/** The time of a process of Node, in milliseconds. */
-function timeOf(cwd: string, args: readonly string[]): number {
-  const start = performance.now()
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' })
+/**
+ * The CPU time of a process of Node that runs code, in milliseconds: how long it waits for a processor depends on what else
+ * runs.
+ */
+function timeOf(cwd: string, args: readonly string[], code = ''): number {
+  const end = "process.on('exit', () => console.log(JSON.stringify(process.cpuUsage())))"
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...args, '--eval', `${code}; ${end}`], {
+    cwd,
+    encoding: 'utf8',
+  })
   if (status !== 0) throw new Error(stderr)
-  return performance.now() - start
+  const { user, system } = JSON.parse(stdout)
+  return (user + system) / 1_000
 }
 
-async function starts(progress: (share: number) => void): Promise<Table> {
-  const folder = mkdtempSync(join(tmpdir(), 'spillway-start-'))
-  try {
-    makeApp(folder)
-    return measured(folder, progress)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+const start =
+  (way: Way): Case =>
+  async (progress) => {
+    const folder = mkdtempSync(join(tmpdir(), 'spillway-start-'))
+    try {
+      makeApp(folder)
+      return measured(folder, way, progress)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   }
-}
 
-/** Measures all in turn, so that a machine that slows down slows all of them. */
-function measured(folder: string, progress: (share: number) => void): Table {
+/** Measures all in turn, each round from another one, so that a machine that slows down slows all of them. */
+function measured(folder: string, { verb, args, code, atMost }: Way, progress: (share: number) => void): Table {
   const names = [...OURS, PEER]
-  const columns = Object.keys(WAYS)
-  const times = new Map<string, number[]>()
-  const add = (name: string, ms: number): void => void times.set(name, [...(times.get(name) ?? []), ms])
+  const times = names.map((): number[] => [])
+  const bare: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    const bare = timeOf(folder, ['--eval', ''])
-    for (const column of columns) {
-      for (const name of names) add(`${name} ${column}`, timeOf(folder, WAYS[column]?.(name) ?? []) - bare)
+    bare.push(timeOf(folder, []))
+    for (let i = 0; i < names.length; i++) {
+      const turn = (i + round) % names.length
+      times[turn]?.push(timeOf(folder, args, code(names[turn] as string)))
     }
     progress((round + 1) / ROUNDS)
   }
-  const rows: Row[] = names.map((name) => ({
-    name,
-    figures: columns.map((column) => figureOf(times.get(`${name} ${column}`) ?? [])),
-  }))
-  const targets: Target[] = OURS.flatMap((ours) =>
-    columns.map((column) => ({ ours, theirs: PEER, column, atMost: AT_MOST[column] ?? 1 })),
-  )
+  const nothing = figureOf(bare).median
   return {
-    title: 'The time to load a package',
-    how: `Milliseconds of a process of Node that loads the package and ends, less those of one that loads nothing; ${ROUNDS} rounds, each of all packages. The packages are installed from their tarballs.`,
-    columns,
-    rows,
-    targets,
+    title: `The time to ${verb} a package`,
+    how: `Milliseconds of CPU time of a process of Node that loads the package and ends, less the median of one that loads nothing; ${ROUNDS} rounds, each of all packages. The packages are installed from their tarballs.`,
+    columns: ['ms'],
+    rows: names.map((name, i) => ({ name, figures: [figureOf((times[i] ?? []).map((ms) => ms - nothing))] })),
+    targets: OURS.map((ours) => ({ ours, theirs: PEER, column: 'ms', atMost })),
   }
 }
 
 /** Each measurement is a process of its own already. */
 export const processes = 1
 
-export const cases: Readonly<Record<string, Case>> = { start: starts }
+export const cases: Readonly<Record<string, Case>> = { import: start(IMPORT), require: start(REQUIRE) }
