@@ -42,7 +42,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   iovalkey: 'Give ioredis (5.6 or newer) or iovalkey `socketTimeout`.',
   'node-redis':
     'Give node-redis (5.6 or newer) `socketTimeout` and, because it otherwise closes for good, a `reconnectStrategy`.',
-  'Valkey GLIDE': 'Valkey GLIDE leaves no such connection: replace the client.',
+  'Valkey GLIDE': 'Valkey GLIDE has the cause in its own log only. It leaves no silent connection: replace the client.',
 }
 
 const kept: readonly (readonly [name: string, remedy: string, connect: Connect])[] = [

@@ -52,9 +52,10 @@ const printed = () => {
   return error
 }
 
-// GLIDE has no events: only its own log has the cause.
-const { 'Valkey GLIDE': _, ...withEvents } = redisClients
-const versions = Object.values(withEvents).flatMap((each) => Object.entries(each))
+const versions = Object.values(redisClients).flatMap((each) => Object.entries(each))
+
+/** GLIDE has no events: it fails the call that was under way, and lets those after it wait. */
+const CAUSE = /ECONNREFUSED|ECONNRESET|EPIPE|closed|Valkey GLIDE has the cause in its own log/
 
 describe.each(versions)('%s', (_, connect) => {
   test('whose server has died: the warning names the limiter, the store and the cause', async () => {
@@ -69,7 +70,7 @@ describe.each(versions)('%s', (_, connect) => {
     await vi.waitFor(
       async () => {
         await limiter.consume('ann')
-        expect(logged.at(-1)).toMatch(/ECONNREFUSED|ECONNRESET|EPIPE|closed/)
+        expect(logged.at(-1)).toMatch(CAUSE)
       },
       { timeout: 15_000 },
     )

@@ -161,7 +161,7 @@ const glide: Dialect<GlideRedisClient> = {
   deleteKey: (client, name) => client.del([name]),
   memoryInfo: (client, clustered) =>
     client.customCommand(['INFO', 'memory'], ...(clustered ? [{ route: 'randomNode' }] : [])),
-  silenceRemedy: 'Valkey GLIDE leaves no such connection: replace the client.',
+  silenceRemedy: 'Valkey GLIDE has the cause in its own log only. It leaves no silent connection: replace the client.',
   scannerOf: scannerOfGlide,
 }
 

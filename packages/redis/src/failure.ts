@@ -43,7 +43,7 @@ export function failure(error: unknown, { clustered, silenceRemedy }: RedisAdapt
   const reply = message.replace(GLIDE_PREFIX, '')
   const isOfCluster = !clustered && OF_CLUSTERS.test(reply)
   const ofReply = isOfCluster ? CLUSTER_HINT : HINTS.find(([pattern]) => pattern.test(reply))?.[1]
-  const hint = TIMED_OUT.test(reply) ? `Is its connection silent? ${silenceRemedy}` : ofReply
+  const hint = TIMED_OUT.test(reply) ? `If the server is up, the connection may be silent. ${silenceRemedy}` : ofReply
   const text = hint === undefined ? message : `${message.replace(/\.?$/, '.')} ${hint}`
   return new StoreError(`Redis failed: ${text}`, error, {
     healthy: isOfOneCall(reply) && !OF_ANY_SCRIPT.test(reply),
