@@ -1,5 +1,5 @@
 import { START } from '@spillway/conformance'
-import { perDay, slidingWindow } from '@spillway/core'
+import { fixedWindow, perDay, slidingWindow } from '@spillway/core'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
 import { until } from '../../../test/services/redis-cluster.ts'
@@ -85,6 +85,8 @@ test.each([
   ['a bucket', QUOTA, 'RETURN NULL'],
   ['a window', slidingWindow({ limit: 100, window: '1d' }), 'RETURN NULL'],
   ['a window', slidingWindow({ limit: 100, window: '1d' }), 'NEW.counts := OLD.counts; RETURN NEW'],
+  ['a window', slidingWindow({ limit: 100, window: '1d' }), 'RETURN OLD'],
+  ['a fixed window', fixedWindow({ limit: 100, window: '1d' }), 'RETURN OLD'],
 ])('a trigger that suppresses the updates of %s does not admit everything: %#', async (key, quota, body) => {
   const store = unhurried(pool, { table: 'suppressed' })
   await take(store, key, 1, START, quota)
