@@ -53,7 +53,8 @@ async function takeInTurn(store: Store, key: string, quotas: readonly [Quota, Qu
 /** Takes by one quota, and then by the other, of another key. */
 async function takeOnce(store: Store, key: string, [before, after]: readonly [Quota, Quota]): Promise<number> {
   return (
-    (await takeInTurn(store, `${key}, once`, [before, before])) + (await takeInTurn(store, `${key}, once`, [after, after]))
+    (await takeInTurn(store, `${key}, once`, [before, before])) +
+    (await takeInTurn(store, `${key}, once`, [after, after]))
   )
 }
 
@@ -72,7 +73,10 @@ export function testChanges(test: TestFunction, makeStore: () => Store | Promise
     test(`bounds what it admits while processes change the refill of ${from}`, async () => {
       const store = await makeStore()
       for (const [to, after] of refills) {
-        const [inTurn, once] = [await takeInTurn(store, to, [before, after]), await takeOnce(store, to, [before, after])]
+        const [inTurn, once] = [
+          await takeInTurn(store, to, [before, after]),
+          await takeOnce(store, to, [before, after]),
+        ]
         assert.ok(inTurn <= CALLS / 2 + LIMIT, `${from} and ${to} allowed ${inTurn}`)
         assert.ok(once <= 2 * LIMIT, `${from}, then ${to} allowed ${once}`)
       }
