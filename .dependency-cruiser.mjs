@@ -48,8 +48,43 @@ export const layers = {
     'limiter',
     'wrappers',
   ],
-  'packages/core/src/http': ['requests', 'addresses', 'keys', 'headers', 'policies', 'guard', 'node'],
+  'packages/core/src/http': ['requests', 'addresses', 'headers', 'pipeline', 'node'],
 }
+
+/** The features of core, each with those that it is built on. A feature that is not named is built on the pipeline alone. */
+/** @type {Readonly<Record<string, readonly string[]>>} */
+export const features = {
+  answers: [],
+  blocks: ['several'],
+  'by-key': ['blocks', 'quotas-by-request', 'selectors', 'shadow', 'spill'],
+  costs: ['selectors'],
+  events: [],
+  'header-forms': [],
+  hints: [],
+  matching: ['selectors'],
+  partitions: [],
+  'quotas-by-request': [],
+  selectors: [],
+  settling: [],
+  several: ['matching'],
+  shadow: ['blocks', 'events', 'several'],
+  spill: ['blocks'],
+  stores: [],
+  'trusted-proxies': [],
+  waiting: ['stores'],
+}
+
+/**
+ * A feature knows no other that it does not declare.
+ * @param {[name: string, needs: readonly string[]]} feature @returns {import('dependency-cruiser').IForbiddenRuleType}
+ */
+const apart = ([name, needs]) => ({
+  name: `feature-${name}`,
+  comment: `the feature ${name} may import only itself${needs.map((each) => ` and ${each}`).join('')}: declare what it needs`,
+  severity: 'error',
+  from: { path: `^packages/core/src/features/${name}/` },
+  to: { path: '^packages/core/src/features/', pathNot: `^packages/core/src/features/(${[name, ...needs].join('|')})/` },
+})
 
 /**
  * Each folder knows those that it is built on, and not what is built on it.
@@ -100,12 +135,20 @@ export default {
     typesOnly('h3'),
     typesOnly('elysia'),
     ...Object.entries(layers).flatMap(onTop),
+    ...Object.entries(features).map(apart),
     {
       name: 'http-on-top',
       comment: 'in core, src/http knows the rest and the rest does not know it',
       severity: 'error',
-      from: { path: '^packages/core/src/(?!http/)' },
+      from: { path: '^packages/core/src/(?!http/|features/)' },
       to: { path: '^packages/core/src/http/' },
+    },
+    {
+      name: 'features-on-top',
+      comment: 'the pipeline knows seams, never a feature: only the entries of core install features',
+      severity: 'error',
+      from: { path: '^packages/core/src/(?!features/|http/index[.]ts)' },
+      to: { path: '^packages/core/src/features/' },
     },
     {
       name: 'packages-by-name',

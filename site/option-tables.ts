@@ -25,9 +25,9 @@ export const TABLES: readonly Table[] = [
   {
     heading: '`rateLimit`',
     text: 'The middleware of every framework takes these options, and either the options of one policy beside them or a list of `policies`.',
-    file: 'core/src/http/guard/options.ts',
+    file: 'core/src/features/options.ts',
     type: 'RateLimitOptions',
-    besides: 'core/src/http/policies/policy-options.ts PolicyOptions',
+    besides: 'core/src/features/options.ts PolicyOptions',
     guides: {
       ...STORE_GUIDES,
       skip: 'guides/keys.md#select-requests',
@@ -46,7 +46,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: 'A policy',
     text: 'One quota, whom it counts and what a request costs.',
-    file: 'core/src/http/policies/policy-options.ts',
+    file: 'core/src/features/options.ts',
     type: 'PolicyOptions',
     guides: {
       quota: 'guides/tiers.md',
@@ -68,7 +68,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: 'What `onDenied` returns',
     text: 'An object with these members, all optional; text, which is the body; or nothing, for the standard answer.',
-    file: 'core/src/http/headers/denied.ts',
+    file: 'core/src/features/answers/denied.ts',
     type: 'DeniedAnswer',
   },
   {
@@ -92,7 +92,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: 'Calls by key',
     text: '`peek`, `charge`, `block` and `unblock` of `rateLimit` take these options, and `reset` takes `policy`.',
-    file: 'core/src/http/guard/by-key.ts',
+    file: 'core/src/features/by-key/by-key.ts',
     type: 'ByKeyOptions',
     guides: { '*': 'guides/keys.md#reset-peek-and-charge-by-key' },
   },

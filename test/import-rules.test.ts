@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { layers } from '../.dependency-cruiser.mjs'
+import { features, layers } from '../.dependency-cruiser.mjs'
 
 // A small tree of wrong imports, and some right ones, is put before the real rules.
 
@@ -48,6 +48,21 @@ const files: [path: string, code: string, broken: string[]][] = [
       ],
     ]),
   ),
+  ...Object.entries(features).flatMap(([name, needs]): typeof files => [
+    [`packages/core/src/features/${name}/target.ts`, 'export const a = 1', []],
+    ...needs.map((each, i): (typeof files)[number] => [
+      `packages/core/src/features/${name}/need-${i}.ts`,
+      `import '../${each}/target.ts'`,
+      [],
+    ]),
+    [
+      `packages/core/src/features/${name}/other.ts`,
+      `import '../${Object.keys(features).find((each) => each !== name && !needs.includes(each))}/target.ts'`,
+      [`feature-${name}`],
+    ],
+  ]),
+  ['packages/core/src/http/pipeline/feature.ts', "import '../../features/costs/target.ts'", ['features-on-top']],
+  ['packages/core/src/features/costs/pipeline.ts', "import '../../http/pipeline/target.ts'", []],
   ['packages/core/src/ring-a.ts', "import type { a } from './ring-b.ts'", ['no-cycles']],
   ['packages/core/src/ring-b.ts', "import type { a } from './ring-a.ts'", []], // reported once, where it starts
   ['packages/core/test/helper.ts', "import '@spillway/conformance'", []],

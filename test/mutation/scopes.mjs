@@ -30,7 +30,7 @@ const named = {
     atLeast: 94,
   },
   settlement: {
-    mutate: [`${core}/http/guard/settlement.ts`],
+    mutate: [`${core}/features/settling/settlement.ts`],
     tests: testsOf('core', ['settlement']),
     atLeast: 84,
   },
@@ -52,7 +52,7 @@ const named = {
     atLeast: 65,
   },
   http: {
-    mutate: [`${core}/http/**/*.ts`, `!${core}/http/guard/settlement.ts`],
+    mutate: [`${core}/{http,features}/**/*.ts`, `!${core}/features/settling/settlement.ts`],
     tests: testsOf('core', [
       'address',
       'by-key',

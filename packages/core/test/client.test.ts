@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { TrustProxy } from '../src/http/addresses/client-address.ts'
+import type { TrustProxy } from '../src/features/trusted-proxies/client-address.ts'
 import { behind, client, forwardedTo } from './clients.ts'
 
 describe('proxies by number', () => {

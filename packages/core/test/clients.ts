@@ -1,5 +1,5 @@
-import type { TrustProxy } from '../src/http/addresses/client-address.ts'
-import { clientAddress } from '../src/http/addresses/client-address.ts'
+import type { TrustProxy } from '../src/features/trusted-proxies/client-address.ts'
+import { clientAddress } from '../src/features/trusted-proxies/client-address.ts'
 
 interface Request {
   readonly peer: string | undefined

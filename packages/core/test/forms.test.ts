@@ -1,7 +1,7 @@
 import { quotas } from '@spillway/conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formsOf, type HeaderForm, headerWriter } from '../src/http/headers/forms.ts'
+import { formsOf, type HeaderForm, headerWriter } from '../src/features/header-forms/forms.ts'
 import { advertised, headerItem } from '../src/http/headers/header-item.ts'
 import {
   fixedWindow,

@@ -289,7 +289,7 @@ describe('the guard', () => {
     [
       'an unknown option',
       { quota: perMinute(1), colour: 1 },
-      'problem, unit, partition, blocks, spill, tiers, store, deadline, onStoreError',
+      'name, quota, key, partition, cost, defaultCost, maxCost, match, tiers, blocks',
     ],
     ['an unknown problem', { quota: perMinute(1), problem: 'abuse' }, '\'abnormal-usage-detected\'; got "abuse".'],
     ['a wait that is none', { quota: perMinute(1), maxWait: 'soon' }, 'maxWait must be a positive duration'],

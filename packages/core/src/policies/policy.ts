@@ -114,6 +114,7 @@ export interface Batches {
 /** The result of the checks of one store: its answer, or that of the fallback. */
 export type StoreResult = StoreAnswer | FallbackResult
 
+/** The answer of a store to checks, with what it has taken. */
 export interface StoreAnswer {
   readonly checks: Checks
   readonly decisions: readonly Decision[]
@@ -173,4 +174,7 @@ export function checkPolicyName(name: unknown): void {
 
 /** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */
 export const isQueued = ({ policy: { quota }, spill }: PolicyCheck): boolean =>
-  (quota.kernel === 'bucket' && quota.immediateUnits < quota.limit) || (spill !== undefined && isQueued(spill))
+  isQueue(quota) || (spill !== undefined && isQueued(spill))
+
+/** Reports whether a quota is a bucket with a queue. */
+export const isQueue = (quota: Quota): boolean => quota.kernel === 'bucket' && quota.immediateUnits < quota.limit

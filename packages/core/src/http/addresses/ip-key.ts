@@ -1,7 +1,7 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { checkOptions } from '../../common/options.ts'
 import { addressKey, checkPrefix } from './address.ts'
-import { addressIn } from './client-address.ts'
+import { addressIn } from './address-in.ts'
 
 /**
  * The key that the selector `'ip'` makes of an address, for `key` functions, `peek` and `reset`. IPv4 is its own key, also if

@@ -1,5 +1,4 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
-import type { Awaitable } from '../../common/maybe-promise.ts'
 import { isBlockList } from '../../quotas/block-list.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
 import { integer, quoted } from './structured.ts'
@@ -7,23 +6,17 @@ import { integer, quoted } from './structured.ts'
 /** The quota units that the drafts define. */
 export type QuotaUnit = 'requests' | 'content-bytes' | 'concurrent-requests'
 
-/** Options for what drafts 8 to 11 report about a policy besides its numbers. */
-export interface PolicyHeaderOptions {
+/** The option for the unit of a quota, as drafts 8 to 11 report it. */
+export interface UnitOptions {
   /**
    * The quota unit that headers report (`qu`).
    * @default `'requests'`
    */
   readonly unit?: QuotaUnit
-  /**
-   * Returns a few bytes that identify the client's partition in headers (`pk`), computed from the key. Clients read
-   * them: use a truncated HMAC of the key, never the key.
-   * @default none
-   */
-  readonly partition?: (key: string) => Awaitable<Uint8Array>
 }
 
 /** A quota and the name that headers report, which is printable ASCII. */
-export interface NamedQuota extends Pick<PolicyHeaderOptions, 'unit'> {
+export interface NamedQuota extends UnitOptions {
   readonly name: string
   readonly quota: Quota
 }

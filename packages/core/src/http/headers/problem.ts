@@ -21,6 +21,15 @@ export interface Denial {
 /** The problem type of a policy's denials: the client has used up its quota, or its request pattern is abnormal. */
 export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
 
+/** The option for the problem type of a policy's denials. */
+export interface ProblemOptions {
+  /**
+   * The problem type of this policy's denials.
+   * @default `'quota-exceeded'`; of a `penalty`, `'abnormal-usage-detected'`
+   */
+  readonly problem?: ProblemOption
+}
+
 /** The problem type of a quota's denials by default. */
 export const problemOf = ({ kernel }: Pick<Quota, 'kernel'>): ProblemOption =>
   kernel === 'penalty' ? 'abnormal-usage-detected' : 'quota-exceeded'

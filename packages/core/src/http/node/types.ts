@@ -1,4 +1,4 @@
-import type { RequestDecision } from '../guard/settlement.ts'
+import type { RequestDecision } from '../pipeline/verdict.ts'
 import type { Closable, Outgoing } from '../requests/closed.ts'
 
 /** The part of Node's requests (HTTP/1.1 and HTTP/2) that is used, with what frameworks add to it. */

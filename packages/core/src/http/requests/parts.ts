@@ -1,9 +1,12 @@
+import { NONE } from '../../decisions/decision.ts'
 import { type PathReadings, readPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
 
 /** A request, each part of which is read once, however many policies need it. */
 export class RequestParts<R> {
   readonly request: R
+  /** What is acquired beside the request's own units, and settled with them. It decides nothing. */
+  beside: readonly unknown[] = NONE
   // Most policies need one part, the address: without a map.
   #first: string | undefined
   #firstValue: unknown

@@ -1,0 +1,22 @@
+import { checkUnit, type UnitOptions } from '../../http/headers/header-item.ts'
+import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import { type HeaderOptions, headerBuilder } from './header-builder.ts'
+
+/** `headers`, `exposeHeaders`, `jitter` and `unit`: what headers report, and in which form. */
+export const headerForms: Feature = {
+  name: 'headerForms',
+  options: ['headers', 'jitter', 'exposeHeaders'],
+  policyOptions: ['unit'],
+  layers: { headers, policy },
+}
+
+function headers<R, S>(): Seams<R, S>['headers'] {
+  return (options) => headerBuilder(options as HeaderOptions)
+}
+
+function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
+  return (options, building) => {
+    checkUnit((options as UnitOptions).unit)
+    return next(options, building)
+  }
+}

@@ -1,0 +1,72 @@
+import { spilling } from '../../checks/spill.ts'
+import { andThen } from '../../common/maybe-promise.ts'
+import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
+import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import { checkSpills, type Targets } from '../../policies/spill-targets.ts'
+import { blockListOf, blocks } from '../blocks/index.ts'
+
+/** The option for units of another policy. `Name` is the name of a policy. */
+export interface SpillOptions<Name extends string = string> {
+  /**
+   * The name of a policy for requests that this one denies: their units are consumed from that policy instead.
+   * @default none
+   */
+  readonly spill?: NoInfer<Name>
+}
+
+/** A policy that may spill over to another. */
+interface SpillingPolicy<R, S> extends CompiledPolicy<R, S> {
+  /** The name of the other. */
+  readonly spill?: string
+}
+
+/** `spill`: what one policy denies is consumed from another. */
+export const spill: Feature = {
+  name: 'spill',
+  policyOptions: ['spill'],
+  needs: [blocks],
+  layers: { several, policy, checks },
+}
+
+function several<R, S>(next: Seams<R, S>['several']): Seams<R, S>['several'] {
+  return (given, compile) => {
+    const policies = next(given, compile)
+    checkSpills(given)
+    return policies
+  }
+}
+
+function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
+  return (options, building) => {
+    const compiled = next(options, building)
+    const { spill } = options as SpillOptions
+    if (spill === undefined) return compiled
+    const spilling: SpillingPolicy<R, S> = { ...compiled, spill }
+    return spilling
+  }
+}
+
+/** For each policy, the index of the one that it spills over to; -1 without one. */
+export function targetsOf<R, S>(policies: readonly CompiledPolicy<R, S>[]): Targets {
+  const places = new Map(policies.map(({ name }, i) => [name, i]))
+  return policies.map(({ spill }: SpillingPolicy<R, S>) => (spill === undefined ? -1 : (places.get(spill) ?? -1)))
+}
+
+function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {
+  return (policies) => {
+    const read = next(policies)
+    const targets = targetsOf(policies)
+    if (targets.every((target) => target < 0)) return read
+    return (parts) =>
+      andThen(read(parts), (checks) => {
+        const ofLists = checks.filter(isOfBlockList)
+        const own = new Map(
+          checks.filter((check) => !ofLists.includes(check)).map((each) => [each.compiled.name, each]),
+        )
+        const inOrder = policies.map(({ name }) => own.get(name))
+        return [...spilling(inOrder, targets), ...ofLists]
+      })
+  }
+}
+
+const isOfBlockList = <R, S>({ policy, compiled }: HttpCheck<R, S>): boolean => policy === blockListOf(compiled)

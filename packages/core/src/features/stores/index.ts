@@ -1,0 +1,74 @@
+import { acquire } from '../../checks/acquisition.ts'
+import { type Duration, micros } from '../../common/time.ts'
+import { checkLogger, type Logger } from '../../common/warn.ts'
+import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { StoreConfig } from '../../policies/policy.ts'
+import { onStore, storeConfigOf } from '../../remote/store-config.ts'
+import { storeOr } from '../../stores/default-store.ts'
+import { checkStoreError, type StoreErrorOption } from '../../stores/failure-mode.ts'
+import { register as registerStates } from '../../stores/registry.ts'
+import type { Store } from '../../stores/store.ts'
+
+/** The option for the store of all policies. */
+export interface OneStoreOptions {
+  /**
+   * The store of the counts, such as `redisStore(client)`; `undefined` selects the default.
+   * @default a `memoryStore()` of its own
+   */
+  readonly store?: Store | undefined
+}
+
+/** The options for the store of one policy. */
+export interface OwnStoreOptions {
+  /**
+   * The store of this policy's counts; `undefined` selects the default.
+   * @default the limiter's `store`
+   */
+  readonly store?: Store | undefined
+  /**
+   * The time to wait for a remote store. Policies that one store checks together share the shortest deadline.
+   * @default the limiter's `deadline`
+   */
+  readonly deadline?: Duration
+  /**
+   * The decision while the store does not answer.
+   * @default the limiter's `onStoreError`
+   */
+  readonly onStoreError?: StoreErrorOption
+}
+
+/** `store`, `deadline`, `onStoreError`, `replicas`, `onThreshold`: any store, and several of them. */
+export const stores: Feature = {
+  name: 'stores',
+  options: ['store', 'deadline', 'onStoreError', 'replicas', 'onThreshold'],
+  policyOptions: ['store', 'deadline', 'onStoreError'],
+  layers: { store, policy, register, enforce },
+}
+
+function store<R, S>(): Seams<R, S>['store'] {
+  return (options, defaultStore) => {
+    const given = options as OneStoreOptions & { readonly logger?: Logger }
+    const store = defaultStore ? storeOr(given.store, defaultStore, checkLogger(given.logger)) : given.store
+    return storeConfigOf({ ...given, store })
+  }
+}
+
+function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
+  return (options, building) =>
+    next(options, { ...building, storeConfig: ownStoreConfig(options as OwnStoreOptions, building.storeConfig) })
+}
+
+/** The limiter's store and failure mode, but for what the policy sets itself. */
+const ownStoreConfig = ({ store, deadline, onStoreError }: OwnStoreOptions, storeConfig: StoreConfig): StoreConfig => ({
+  ...(store === undefined ? storeConfig : onStore(store, storeConfig)),
+  ...(deadline !== undefined && { deadline: micros(deadline, 'deadline') }),
+  ...(onStoreError !== undefined && { onStoreError: checkStoreError(onStoreError) }),
+})
+
+function register<R, S>(): Seams<R, S>['register'] {
+  return registerStates
+}
+
+function enforce<R, S>(): Seams<R, S>['enforce'] {
+  return () => (_, checks) => (checks.length === 0 ? undefined : acquire('consume', checks))
+}

@@ -1,0 +1,47 @@
+import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
+import { NONE } from '../../decisions/decision.ts'
+import type { Acquisition } from '../../policies/policy.ts'
+import type { RequestParts } from '../requests/parts.ts'
+import type { CompiledPolicy, DraftCheck, Found, HttpCheck, HttpPolicy } from './compiled.ts'
+
+/** The checks of a request's acquisition: requests are checked by compiled policies only. */
+export const checksOf = <R, S>({ checks }: Pick<Acquisition, 'checks'>): readonly HttpCheck<R, S>[] =>
+  checks as readonly HttpCheck<R, S>[]
+
+/** The check of the policy that a decision names. */
+export const checkNamed = <R, S>(acquisition: Pick<Acquisition, 'checks'>, name: string): HttpCheck<R, S> =>
+  checksOf<R, S>(acquisition).find(({ policy }) => policy.name === name) as HttpCheck<R, S>
+
+/** The check of a policy for a request: first its key, and then the rest, in the order that the docs document. */
+export function checkOf<R, S>(compiled: CompiledPolicy<R, S>, parts: RequestParts<R>): MaybePromise<Found<R, S>> {
+  const key = compiled.keyOf(parts)
+  return key instanceof Promise ? key.then((known) => withKey(compiled, parts, known)) : withKey(compiled, parts, key)
+}
+
+function withKey<R, S>(
+  compiled: CompiledPolicy<R, S>,
+  parts: RequestParts<R>,
+  key: string | undefined,
+): MaybePromise<Found<R, S>> {
+  if (key === undefined) return undefined
+  const { policy, cost } = compiled
+  return completed({ policy: policy as HttpPolicy, key, cost, compiled, pk: '' }, parts, 0)
+}
+
+/** The check when all that its policy reads of the request is known. Most policies read nothing but the key. */
+function completed<R, S>(check: DraftCheck<R, S>, parts: RequestParts<R>, from: number): MaybePromise<HttpCheck<R, S>> {
+  const { completes } = check.compiled
+  for (let i = from; i < completes.length; i++) {
+    const pending = completes[i]?.(check, parts)
+    if (pending instanceof Promise) return pending.then(() => completed(check, parts, i + 1))
+  }
+  return check
+}
+
+/** Builds what reads the check of one policy, as a list. */
+export const readingOne =
+  <R, S>(compiled: CompiledPolicy<R, S>) =>
+  (parts: RequestParts<R>): MaybePromise<readonly HttpCheck<R, S>[]> =>
+    andThen(checkOf(compiled, parts), asList)
+
+const asList = <R, S>(check: Found<R, S>): readonly HttpCheck<R, S>[] => (check === undefined ? NONE : [check])

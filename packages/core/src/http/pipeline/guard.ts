@@ -1,0 +1,132 @@
+import type { MaybePromise } from '../../common/maybe-promise.ts'
+import { checkOptions } from '../../common/options.ts'
+import { type Logger, warnOnce } from '../../common/warn.ts'
+import { reportPolicies } from '../../policies/on-policies.ts'
+import type { Registration } from '../../stores/registry.ts'
+import type { Store } from '../../stores/store.ts'
+import { shownNamesOf } from '../headers/display-names.ts'
+import { RequestParts } from '../requests/parts.ts'
+import type { RequestReader } from '../requests/reader.ts'
+import { type RequestState, requestStatesFor } from '../requests/request-state.ts'
+import { whileConnected } from '../requests/while-connected.ts'
+import type { CompiledPolicy } from './compiled.ts'
+import { type Evaluate, evaluatorFor } from './evaluate.ts'
+import type { Pipeline } from './install.ts'
+import type { Seams, Setup } from './seams.ts'
+import { CLIENT_CLOSED, PASS, type RequestDecision, type Verdict } from './verdict.ts'
+
+/** Evaluates a request: synchronously if the store is in memory. */
+export interface PlainGuard<R, S> {
+  (request: R): MaybePromise<Verdict<S>>
+  /** The decision about a request; undefined if the guard has not counted it. */
+  decisionOf(request: R): RequestDecision | undefined
+  /** The calls that features add. */
+  readonly calls: object
+  /** Replaces the policies, from the next request on. A policy that keeps its name keeps its counts. */
+  replace(policies: readonly object[]): void
+}
+
+/** The policies in force. */
+interface Active<R, S> {
+  readonly policies: readonly CompiledPolicy<R, S>[]
+  readonly registrations: readonly Registration[]
+  readonly names: readonly string[]
+  readonly evaluate: Evaluate<R, S>
+}
+
+/**
+ * Builds the way from request to verdict that all adapters use, with the features of a pipeline. `defaultStore` makes the store
+ * if the options have none.
+ */
+export function guardOf<R, S>(
+  pipeline: Pipeline,
+  given: unknown,
+  reader: RequestReader<R>,
+  defaultStore?: () => Store,
+): PlainGuard<R, S> {
+  const { names } = pipeline
+  const seams = pipeline.seams as object as Seams<R, S>
+  // Called without options, it reports that the quota is missing.
+  const options = seams.options(given === undefined ? {} : given, names, (option, known, all) =>
+    seams.hint(option, known, all, reader.peerHint),
+  )
+  const storeConfig = seams.store(options, defaultStore)
+  const { logger } = storeConfig
+  const setup: Setup<R, S> = { ...seams.sources(options, reader, logger), options, names, storeConfig, seams }
+  const skips = seams.skips(setup)
+  let active = activate(seams.policies(options, names), setup)
+
+  const requestStates = requestStatesFor<RequestDecision>()
+  const count = (parts: RequestParts<R>): MaybePromise<Verdict<S>> => {
+    const state = requestStates.begin(reader.identity(parts.request))
+    if (state === undefined) {
+      warnOfSecondCall(logger)
+      return PASS
+    }
+    state.shownNames = shownNamesOf(active.names, state.before)
+    try {
+      const verdict = active.evaluate(parts, state.shownNames)
+      if (!(verdict instanceof Promise)) return keep(state, verdict)
+      return verdict.then(
+        (known) => keep(state, known),
+        (error) => forget(state, error),
+      )
+    } catch (error) {
+      return forget(state, error)
+    }
+  }
+  const guard = (request: R): MaybePromise<Verdict<S>> => {
+    const parts = new RequestParts(request)
+    const skipped = skips?.(parts)
+    if (!(skipped instanceof Promise)) return skipped ? PASS : count(parts)
+    return whileConnected(reader, request, skipped).then((known) => {
+      if (known === undefined) return CLIENT_CLOSED
+      return known ? PASS : count(parts)
+    })
+  }
+  return Object.assign(guard, {
+    decisionOf: (request: R) => requestStates.read(reader.identity(request)),
+    calls: seams.calls(() => active.policies),
+    replace: (policies: readonly object[]) => {
+      active = activate(policies, setup, active.registrations)
+    },
+  })
+}
+
+/** Compiles policies, and registers their states instead of those of the policies before. */
+function activate<R, S>(
+  given: readonly object[],
+  setup: Setup<R, S>,
+  before: readonly Registration[] = [],
+): Active<R, S> {
+  const { seams, names: known, storeConfig } = setup
+  const policies = seams.several(given, (options) => {
+    checkOptions('a policy', options, known.policy, (option) => seams.hint(option, known.policy))
+    return seams.policy(options, { setup, storeConfig })
+  })
+  const registrations = policies.flatMap((each) => each.registrations)
+  seams.register(registrations, before)
+  reportPolicies(given)
+  const names = registrations.map(({ name }) => name)
+  return { policies, registrations, names, evaluate: evaluatorFor(policies, setup) }
+}
+
+/** Keeps the decision. If no policy applied, one may when the request passes again: behind a login, or rewritten. */
+function keep<S>(state: RequestState<RequestDecision>, verdict: Verdict<S>): Verdict<S> {
+  state.value = verdict.decision
+  if (verdict === PASS) state.owner = undefined
+  return verdict
+}
+
+/** A request that failed is counted when it passes again, from a handler of errors. */
+function forget(state: RequestState<RequestDecision>, error: unknown): never {
+  state.owner = undefined
+  throw error
+}
+
+const warnOfSecondCall = (logger: Logger): void =>
+  warnOnce(
+    logger,
+    'WARN_SPILLWAY_CALLED_TWICE',
+    'the same rateLimit(…) ran twice for one request, which was counted once. Mount it once per route.',
+  )

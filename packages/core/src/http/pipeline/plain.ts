@@ -1,0 +1,95 @@
+import { formatValue, QuotaError } from '../../common/errors.ts'
+import { inTime } from '../../common/in-time.ts'
+import { checked } from '../../common/maybe-promise.ts'
+import { checkOptions, givenOptions } from '../../common/options.ts'
+import type { Logger } from '../../common/warn.ts'
+import { NONE } from '../../decisions/decision.ts'
+import type { StoreConfig } from '../../policies/policy.ts'
+import type { Store } from '../../stores/store.ts'
+import { addressKey, checkPrefix } from '../addresses/address.ts'
+import { frameworkAddress } from '../addresses/framework-address.ts'
+import type { RequestReader } from '../requests/reader.ts'
+import { checkReturnedKey } from '../requests/returned.ts'
+import { checkNamed, readingOne } from './check.ts'
+import type { CompiledPolicy } from './compiled.ts'
+import { consumeOne } from './consume.ts'
+import { plainHeaders } from './headers.ts'
+import { plainPolicy, plainQuota } from './policy.ts'
+import type { Read, RequestSources } from './request-sources.ts'
+import type { Hint, Judge, OptionNames, ReadChecks, Seams, Setup } from './seams.ts'
+import { plainStore } from './store.ts'
+import { CLIENT_CLOSED, CLOSED, type Draft, PASS } from './verdict.ts'
+
+// The plain way: the address of the client, its key, one quota, and the newest headers. What each seam does without features.
+
+/** The options that every limiter has. */
+export const PLAIN_OPTIONS: OptionNames = { limiter: ['logger', 'ipv6Prefix'], policy: ['name', 'quota', 'key'] }
+
+/** The names of the options that only policies have. */
+const ownNames = ({ limiter, policy }: OptionNames): readonly string[] =>
+  policy.filter((name) => !limiter.includes(name))
+
+function options(given: unknown, names: OptionNames, hint: Hint): object {
+  const known = [...ownNames(names), ...names.limiter]
+  checkOptions('rateLimit', given, known, (name, all) => hint(name, known, all))
+  return givenOptions(given as object, known)
+}
+
+function sources<R>(options: object, reader: RequestReader<R>, logger: Logger): RequestSources<R> {
+  const { ipv6Prefix = 56 } = options as { readonly ipv6Prefix?: number }
+  checkPrefix(ipv6Prefix, 32)
+  const address = frameworkAddress(reader, logger)
+  return { reader, address, claims: undefined, parameters: new Set(), cookies: new Set(), ipv6Prefix, logger }
+}
+
+/** The client's address, or what a function returns. */
+function key<R>(option: unknown, { address, ipv6Prefix }: RequestSources<R>): Read<R, string | undefined> {
+  if (option === 'ip') return (parts) => addressKey(parts.once('ip', address), ipv6Prefix)
+  if (typeof option === 'function') {
+    const keyOf = checked(option as (request: R) => unknown, checkReturnedKey, inTime('key'))
+    return ({ request }) => keyOf(request)
+  }
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `key must be 'ip' or a function; got ${formatValue(option)}.`)
+}
+
+function checks<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): ReadChecks<R, S> {
+  return compiled === undefined ? () => NONE : readingOne(compiled)
+}
+
+function verdict<R, S>(_: readonly CompiledPolicy<R, S>[], { options, seams }: Setup<R, S>): Judge<R, S> {
+  const headersOf = seams.headers(options)
+  return (_, acquisition, names) => {
+    if (acquisition === undefined) return PASS as Draft<S>
+    if (acquisition === CLOSED) return CLIENT_CLOSED as Draft<S>
+    const { decision } = acquisition
+    const { allowed, policy } = decision
+    return {
+      decision: decision as NonNullable<Draft<S>['decision']>,
+      headers: headersOf(acquisition, names),
+      denial: allowed ? undefined : checkNamed(acquisition, policy).policy.denialFor(decision, names),
+      answer: undefined,
+      after: undefined,
+      discard: PASS.discard,
+    }
+  }
+}
+
+/** What the seams do without features. */
+export const PLAIN: Seams<never, never> = {
+  hint: () => undefined,
+  options,
+  store: plainStore as (options: object, defaultStore?: () => Store) => StoreConfig,
+  sources,
+  skips: () => undefined,
+  policies: (options, names) => [givenOptions(options, ownNames(names))],
+  several: (policies, compile) => policies.map(compile),
+  policy: plainPolicy,
+  key,
+  quota: plainQuota,
+  register: () => {},
+  checks,
+  enforce: () => consumeOne,
+  headers: () => plainHeaders,
+  verdict,
+  calls: () => ({}),
+}

@@ -1,0 +1,47 @@
+import { NONE } from '../../decisions/decision.ts'
+import { checkPolicyName, policyOf } from '../../policies/policy.ts'
+import type { Quota } from '../../quotas/quota-types.ts'
+import { headerItem, type UnitOptions } from '../headers/header-item.ts'
+import { denialBuilder, type ProblemOptions, problemOf } from '../headers/problem.ts'
+import type { BuildPolicy, ChosenQuota, CompiledPolicy } from './compiled.ts'
+import type { Building } from './seams.ts'
+
+/** The options that each policy has. */
+export interface PlainPolicyOptions extends UnitOptions, ProblemOptions {
+  readonly name?: string
+  readonly quota: unknown
+  readonly key?: unknown
+}
+
+/** Compiles the options that each policy has. */
+export function plainPolicy<R, S>(
+  options: object,
+  { setup, storeConfig, stateName }: Building<R, S>,
+): CompiledPolicy<R, S> {
+  const { name = 'default', quota, key = 'ip', unit, problem } = options as PlainPolicyOptions
+  checkPolicyName(name)
+  const ownName = stateName ?? name
+  const build: BuildPolicy = (quota, named = ownName) => ({
+    ...policyOf(name, quota, storeConfig, named),
+    item: headerItem({ name: named, quota, ...(unit && { unit }) }),
+    denialFor: denialBuilder(named, problem ?? problemOf(quota)),
+  })
+  const { policy, completes, registered } = setup.seams.quota(quota, build, name)
+  const isUnnamed = (options as PlainPolicyOptions).name === undefined
+  return {
+    name: ownName,
+    storeConfig,
+    registrations: [{ store: storeConfig.store, name: ownName, isUnnamed, ...registered, key, match: 'all requests' }],
+    policy,
+    build,
+    keyOf: setup.seams.key(key, setup),
+    cost: 1,
+    completes,
+  }
+}
+
+/** The quota of all requests. */
+export const plainQuota = <R, S>(option: unknown, build: BuildPolicy): ChosenQuota<R, S> => {
+  const quota = option as Quota
+  return { policy: build(quota), registered: { quota, quotaFunction: 'the same for all requests' }, completes: NONE }
+}
