@@ -8,7 +8,19 @@ import { startPostgres } from '../services/postgres.ts'
 import { startProxy } from '../services/proxy.ts'
 import { startRedis } from '../services/redis.ts'
 import { until } from '../services/redis-cluster.ts'
-import { CALLS, countOf, keepsBound, keepsQuota, LIMIT, load, patientOf, quota, remains, same, unharmed } from './load.ts'
+import {
+  CALLS,
+  countOf,
+  keepsBound,
+  keepsQuota,
+  LIMIT,
+  load,
+  patientOf,
+  quota,
+  remains,
+  same,
+  unharmed,
+} from './load.ts'
 import { addRow, printTable } from './table.ts'
 
 // Faults of connections and commits that no error reports, and a deploy that changes how a policy is counted.

@@ -13,6 +13,8 @@ import type { StateServer } from './state-server.ts'
 export interface Client {
   /** Breaks all connections. */
   cut(): void
+  /** Silences all connections to Redis, until the client leaves them. */
+  silence?(micros: number): void
   /** The pool of a client to PostgreSQL. */
   readonly pool?: Pool
   /** A new store on the client. */
@@ -33,7 +35,8 @@ function redisClient(wire: Wire & { readonly server: RedisServer }, setting: Set
   const { connections, resends, denyCache, coalesce } = setting
   const client = redisClientOf(connections, { ...wire, resends })
   const leases = setting.lease === undefined ? {} : { lease: leaseOf(setting) }
-  return { cut: client.cut, store: () => redisStore(client, { denyCache, coalesce, ...leases }) }
+  const { cut, silence } = client
+  return { cut, silence, store: () => redisStore(client, { denyCache, coalesce, ...leases }) }
 }
 
 function postgresClient(

@@ -2,6 +2,7 @@ import { drawActs } from './act.ts'
 import { administered } from './administration.ts'
 import { drawFaults } from './faults.ts'
 import { onPostgres } from './postgres/draw.ts'
+import { silenced } from './redis/faults.ts'
 import { randomOf } from './runtime/random.ts'
 import type { Scenario } from './scenario.ts'
 import { drawSetting } from './setting.ts'
@@ -19,5 +20,5 @@ export function scenarioOf(seed: number): Scenario {
   const made = themed(scenario, random.fork())
   const run = seed < POSTGRES_SEEDS ? made : onPostgres(made, random.fork())
   const all = administered(run, random.fork())
-  return seed < POSTGRES_SEEDS ? timed(all, random.fork()) : all
+  return seed < POSTGRES_SEEDS ? silenced(timed(all, random.fork()), random.fork()) : all
 }

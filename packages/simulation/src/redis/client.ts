@@ -10,6 +10,8 @@ export interface SimulatedClient {
   scan(cursor: string): Promise<readonly [string, readonly string[]]>
   /** Breaks all connections. */
   cut(): void
+  /** Silences all connections, until the client leaves them. */
+  silence(micros: number): void
 }
 
 /** A client with some connections, which take turns: with several, messages overtake each other. */
@@ -28,6 +30,9 @@ export function clientOf(count: number, ends: Ends): SimulatedClient {
     scan: (cursor) => send('scan', [cursor]) as Promise<readonly [string, readonly string[]]>,
     cut: () => {
       for (const connection of connections) connection.cut()
+    },
+    silence: (micros) => {
+      for (const connection of connections) connection.silence(micros)
     },
   }
 }

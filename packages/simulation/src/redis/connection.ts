@@ -23,6 +23,7 @@ const RECONNECT_MICROS = 20_000
 export class Connection {
   readonly #ends: Ends
   #isUp = true
+  #isSilent = false
   /** How often it has been broken: what was sent before does not arrive. */
   #epoch = 0
   #lastRequest = 0
@@ -42,8 +43,17 @@ export class Connection {
       else this.#queue.push(sent)
     })
   }
+  /** Loses what is under way and what follows, without an error, until the client's timeout. */
+  silence(micros: number): void {
+    this.#isSilent = true
+    const epoch = this.#epoch
+    this.#ends.world.after(micros, () => {
+      if (epoch === this.#epoch) this.cut()
+    })
+  }
   cut(): void {
     this.#epoch++
+    this.#isSilent = false
     const broken = [...this.#underWay]
     this.#underWay.clear()
     if (this.#ends.resends) this.#queue.unshift(...broken)
@@ -70,7 +80,7 @@ export class Connection {
   }
   #arrive(sent: Sent, epoch: number): void {
     const { world, server } = this.#ends
-    if (epoch !== this.#epoch) return
+    if (epoch !== this.#epoch || this.#isSilent) return
     if (!server.isUp) this.cut()
     else if (world.now < server.frozenUntil) world.at(server.frozenUntil, () => this.#arrive(sent, epoch))
     else this.#reply(sent, this.#execute(sent))
@@ -99,7 +109,7 @@ export class Connection {
     const epoch = this.#epoch
     this.#lastReply = arrivalAt(this.#ends, this.#lastReply)
     world.at(this.#lastReply, () => {
-      if (epoch !== this.#epoch) return
+      if (epoch !== this.#epoch || this.#isSilent) return
       this.#underWay.delete(sent)
       const arrived = (): void => {
         settle()
