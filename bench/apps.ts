@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import fastifyRateLimit from '@fastify/rate-limit'
 import { getRequestListener } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
@@ -7,6 +7,7 @@ import * as compat from '@spillway/express/compat'
 import * as forFastify from '@spillway/fastify'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import express, { type RequestHandler } from 'express'
 import expressRateLimit from 'express-rate-limit'
 import fastify, { type FastifyInstance } from 'fastify'
@@ -15,6 +16,7 @@ import { rateLimiter as honoRateLimiter } from 'hono-rate-limiter'
 import Koa, { type Middleware } from 'koa'
 import koaRateLimit from 'koa-ratelimit'
 import { RateLimit as Koa2RateLimit } from 'koa2-ratelimit'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { bucketsOfTenFields } from './floors.ts'
 
 /** Makes a server, which does not listen yet. */
@@ -163,8 +165,59 @@ async function inFastify(limiter?: (app: FastifyInstance) => unknown): Promise<S
   return app.server
 }
 
+const greet = (response: ServerResponse): unknown => response.end('Hello')
+
+const inNode = (listener: RequestListener): Server => createServer(listener)
+
+function oursInNode(limit: number): Server {
+  const limited = forNode.rateLimit(ours(limit, 'draft-8'))
+  return inNode((request, response) => limited(request, response, () => greet(response)))
+}
+
+function baselineInNode(burst: number): Server {
+  const judge = baseline(burst, fields['draft-8'])
+  return inNode((request, response) => {
+    const { headers, denial } = judge(request.socket.remoteAddress)
+    for (const [name, value] of headers) response.setHeader(name, value)
+    if (denial === undefined) greet(response)
+    else response.writeHead(429).end(denial)
+  })
+}
+
+/** As its documentation writes a middleware for plain Node, with the header fields. */
+function flexibleInNode(points: number): Server {
+  const limiter = new RateLimiterMemory({ points, duration: HOUR / 1000 })
+  const report = (response: ServerResponse, { remainingPoints, msBeforeNext }: RateLimiterRes): void => {
+    const resetAfterMs = msBeforeNext
+    const reported = { limit: points, remaining: remainingPoints, resetAfterMs } as Reported
+    for (const [name, value] of fields['draft-8'](reported)) response.setHeader(name, value)
+  }
+  return inNode((request, response) => {
+    limiter.consume(request.socket.remoteAddress ?? '').then(
+      (found) => {
+        report(response, found)
+        greet(response)
+      },
+      (found: RateLimiterRes) => {
+        report(response, found)
+        response.setHeader('Retry-After', String(Math.ceil(found.msBeforeNext / 1000)))
+        response.writeHead(429).end('Too many requests.')
+      },
+    )
+  })
+}
+
 /** The same route in each framework: alone, and behind each limiter, with the header fields that the rival writes. */
 export const apps = {
+  node: {
+    'no limiter': () => inNode((_, response) => greet(response)),
+    'hand-written, draft-8': () => baselineInNode(AMPLE),
+    'spillway, draft-8': () => oursInNode(AMPLE),
+    'rate-limiter-flexible, draft-8': () => flexibleInNode(AMPLE),
+    'hand-written, denying': () => baselineInNode(SCANT),
+    'spillway, denying': () => oursInNode(SCANT),
+    'rate-limiter-flexible, denying': () => flexibleInNode(SCANT),
+  },
   express: {
     'no limiter': () => inExpress(),
     'hand-written, draft-6': () => inExpress(baselineInExpress(AMPLE, fields['draft-6'])),

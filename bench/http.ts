@@ -132,6 +132,12 @@ const noDearer: Target = {
 export const processes = 1
 
 export const cases: Readonly<Record<string, Case>> = {
+  node: (progress) =>
+    measure(
+      'node',
+      [added('spillway, draft-8', 'rate-limiter-flexible, draft-8', 1, 'hand-written, draft-8')],
+      progress,
+    ),
   express: (progress) =>
     measure(
       'express',

@@ -131,6 +131,7 @@ const besideBaselines =
 export const processes = 1
 
 const all: Readonly<Record<string, Case>> = {
+  node: besideBaselines('node', 'draft-8'),
   express: (progress) =>
     measure(
       'express',

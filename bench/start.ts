@@ -8,7 +8,7 @@ import { packAll } from '../test/packages/pack.ts'
 import { type Case, figureOf, type Table } from './table.ts'
 
 const PEER = 'express-rate-limit'
-const OURS = ['express', 'koa', 'hono', 'fastify', 'memory'].map((name) => `@spillway/${name}`)
+const OURS = ['express', 'koa', 'hono', 'fastify', 'node', 'memory'].map((name) => `@spillway/${name}`)
 const ROUNDS = 41
 
 /** How an app loads a package, and the most that ours may take, in multiples of the peer's time. */

@@ -11,6 +11,7 @@ import { rateLimit as h3Limit } from '@spillway/h3'
 import { rateLimit as honoLimit } from '@spillway/hono'
 import { rateLimit as koaLimit } from '@spillway/koa'
 import { RateLimitModule } from '@spillway/nestjs'
+import { rateLimit as nodeLimit } from '@spillway/node'
 import { Elysia } from 'elysia'
 import express from 'express'
 import fastify from 'fastify'
@@ -49,6 +50,10 @@ export const APPS: Readonly<Record<string, () => RequestListener | Promise<Reque
     app.get('/', () => Promise.resolve(GREETING))
     await app.ready()
     return (request, response) => app.routing(request, response)
+  },
+  Node: () => {
+    const limit = nodeLimit(limits)
+    return (request, response) => limit(request, response, () => response.end(GREETING))
   },
   fetch: () => {
     const limit = fetchLimit(limits)

@@ -28,7 +28,7 @@ try {
   }
 
   const denied = lines.flatMap(({ answers }) => answers).find((answer) => answer.headers.has('Retry-After'))
-  if (denied !== undefined) console.log(`\n${dim('A denial:')} ${headersOf(denied)}`)
+  if (denied !== undefined) console.log(`${dim('A denial:')} ${headersOf(denied)}`)
   const checks = judge(lines)
   for (const { promise, broken } of checks) {
     console.log(`${broken.length > 0 ? red('✗') : green('✓')} ${promise}`)

@@ -9,6 +9,7 @@ import * as forH3 from '@spillway/h3'
 import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import { migrate, postgresStore } from '@spillway/postgres'
 import { redisStore } from '@spillway/redis'
 import express from 'express'
@@ -37,6 +38,11 @@ type Enter = <T>(url: string | undefined, next: () => T) => T
 const apps: Readonly<
   Record<string, (options: Options, together: Together, enter: Enter) => RequestListener | Promise<RequestListener>>
 > = {
+  Node: (options, together, enter) => {
+    const limit = forNode.rateLimit(options as never)
+    return (request, response) =>
+      enter(request.url, () => limit(request, response, () => void together().then(() => response.end('ok'))))
+  },
   Express: (options, together, enter) => {
     const app = express()
     app.use(({ url }, _, next) => enter(url, next))

@@ -5,6 +5,7 @@ import type { RateLimiter } from '@spillway/core'
 import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import { redisStore } from '@spillway/redis'
 import express from 'express'
 import fastify from 'fastify'
@@ -31,6 +32,12 @@ const apps = {
       async (req, res) => void res.status(await answer(req.url)).end(),
     )
     return createServer(app)
+  },
+  Node: async (store: forExpress.Store, answer: Answer) => {
+    const limit = forNode.rateLimit({ ...options, store })
+    return createServer(async (req, res) => {
+      if (await limit(req, res)) res.writeHead(await answer(req.url ?? '')).end()
+    })
   },
   Koa: async (store: forExpress.Store, answer: Answer) => {
     const app = new Koa()

@@ -12,6 +12,7 @@ import * as forH3 from '@spillway/h3'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { memoryStore } from '@spillway/memory'
+import * as forNode from '@spillway/node'
 import { Elysia } from 'elysia'
 import express from 'express'
 import fastify from 'fastify'
@@ -65,6 +66,20 @@ const fetchHandlers: Record<string, Build<(request: Request) => unknown>> = {
 }
 
 const listeners: Record<string, Build<RequestListener>> = {
+  Node: (options, before, handle) => {
+    const limit = forNode.rateLimit(options)
+    return async (req, res) => {
+      await before()
+      limit(req, res, () => res.end(handle()))
+    }
+  },
+  'Node, awaited': (options, before, handle) => {
+    const limit = forNode.rateLimit(options)
+    return async (req, res) => {
+      await before()
+      if (await limit(req, res)) res.end(handle())
+    }
+  },
   Express: (options, before, handle) => {
     const app = express()
     app.use((_req, _res, next) => void before().then(() => next()))

@@ -1,8 +1,10 @@
+import type { RequestListener } from 'node:http'
 import { fakeClock } from '@spillway/conformance'
 import * as spillwayExpress from '@spillway/express'
 import { memoryStore, perMinute } from '@spillway/express'
 import * as spillwayHono from '@spillway/hono'
 import * as spillwayKoa from '@spillway/koa'
+import * as spillwayNode from '@spillway/node'
 import express from 'express'
 import { Hono } from 'hono'
 import Koa from 'koa'
@@ -24,6 +26,8 @@ const two = () => {
   }
 }
 
+const STATUSES: Readonly<Record<string, number>> = { '/fails': 500, '/api/ok': 200 }
+
 const apps: Record<string, () => App> = {
   Express: () => {
     const { all, api } = two()
@@ -41,6 +45,18 @@ const apps: Record<string, () => App> = {
     app.use((_error: Error, _req: express.Request, res: express.Response, _next: express.NextFunction) => {
       res.status(500).send('failed')
     })
+    return { get: (path, headers = {}) => request(app).get(path).set(headers) }
+  },
+  Node: () => {
+    const { all, api } = two()
+    const limitAll = spillwayNode.rateLimit(all)
+    const limitApi = spillwayNode.rateLimit(api)
+    const app: RequestListener = (req, res) =>
+      limitAll(req, res, () => {
+        const route = (): unknown => res.writeHead(STATUSES[req.url ?? ''] ?? 404).end()
+        if (req.url?.startsWith('/api')) limitApi(req, res, route)
+        else route()
+      })
     return { get: (path, headers = {}) => request(app).get(path).set(headers) }
   },
   Koa: () => {

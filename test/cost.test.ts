@@ -12,6 +12,7 @@ import * as forFetch from '@spillway/fetch'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { type MemoryStore, memoryStore, perMinute, slidingLog, slidingWindow } from '@spillway/memory'
+import * as forNode from '@spillway/node'
 import { type AnyDecisionEvent, telemetry } from '@spillway/opentelemetry'
 import express from 'express'
 import fastify from 'fastify'
@@ -113,6 +114,11 @@ const apps: Record<string, (options?: Options) => RequestListener | Promise<Requ
     })
     return app
   },
+  Node: (options) => {
+    if (options === undefined) return (_, res) => void res.end('ok')
+    const limit = forNode.rateLimit(options)
+    return (req, res) => limit(req, res, () => res.end('ok'))
+  },
   Koa: (options) => {
     const app = new Koa()
     app.use(options ? forKoa.rateLimit(options) : (_, next) => next())
@@ -162,7 +168,7 @@ async function addedBy(framework: string, options: Options): Promise<Count> {
 }
 
 /** The promises that a limiter adds: if handlers return promises, it must await the next handler's. */
-const PROMISES: Record<string, number> = { Express: 0, Koa: 0, Fastify: 0, Hono: 2, fetch: 4 }
+const PROMISES: Record<string, number> = { Express: 0, Node: 0, Koa: 0, Fastify: 0, Hono: 2, fetch: 4 }
 
 describe.each(Object.keys(apps))('a request through %s', (framework) => {
   const cost = { promises: PROMISES[framework], timers: 0, clockReads: 1 }

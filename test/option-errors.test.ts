@@ -11,6 +11,7 @@ import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { memoryStore, perMinute } from '@spillway/memory'
+import * as forNode from '@spillway/node'
 import { Elysia } from 'elysia'
 import express, { type ErrorRequestHandler } from 'express'
 import fastify from 'fastify'
@@ -28,6 +29,15 @@ type Seen = (error: unknown) => void
 
 /** An app of each framework, which records each handled error and each call of its route. */
 const apps: Record<string, (options: Options, onError: Seen, onRoute: () => void) => RequestListener> = {
+  Node: (options, onError, onRoute) => {
+    const limit = forNode.rateLimit(options as never)
+    return (request, response) =>
+      limit(request, response, (error) => {
+        if (error === undefined) onRoute()
+        else onError(error)
+        response.writeHead(error === undefined ? 200 : 500).end('handled')
+      })
+  },
   Express: (options, onError, onRoute) => {
     const handle: ErrorRequestHandler = (error, _req, res, _next) => {
       onError(error)

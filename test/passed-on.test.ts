@@ -8,6 +8,7 @@ import * as forFetch from '@spillway/fetch'
 import * as forH3 from '@spillway/h3'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import { Elysia } from 'elysia'
 import express from 'express'
 import fastify from 'fastify'
@@ -36,6 +37,15 @@ const ofExpress: Build = (passOn) =>
       res.status(status).setHeaders(headers).end()
     })
 
+const ofNode: Build = (passOn) => {
+  const limit = forNode.rateLimit(options())
+  return async (req, res) => {
+    if (!(await limit(req, res))) return
+    const { status, headers } = await passOn()
+    res.writeHead(status, Object.fromEntries(headers)).end()
+  }
+}
+
 const ofKoa: Build = (passOn) => {
   const app = new Koa().use(forKoa.rateLimit(options())).use(async (ctx) => {
     const { status, headers } = await passOn()
@@ -63,6 +73,7 @@ const ofH3: Build = (passOn) =>
   toNodeHandler(new H3().use(forH3.rateLimit(options())).get('/', passOn)) as RequestListener
 
 test.each<[string, string, Build]>([
+  ['Node', 'upstream', ofNode],
   ['Express', 'upstream', ofExpress],
   ['Koa', 'upstream', ofKoa],
   ['Fastify', 'upstream', ofFastify],

@@ -10,6 +10,7 @@ import { memoryStore, perMinute, rateLimiter } from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
@@ -31,6 +32,10 @@ type Options = {
 type Answer = () => AsyncGenerator<string>
 
 const frameworks: Record<string, (options: Options, answer: Answer) => RequestListener> = {
+  Node: (options, answer) => {
+    const limit = forNode.rateLimit(options)
+    return (request, response) => limit(request, response, () => Readable.from(answer()).pipe(response))
+  },
   Express: (options, answer) => {
     const app = express()
     app.use(forExpress.rateLimit(options))

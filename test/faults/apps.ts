@@ -7,6 +7,7 @@ import * as forFastify from '@spillway/fastify'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
 import { memoryStore } from '@spillway/memory'
+import * as forNode from '@spillway/node'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
@@ -56,6 +57,11 @@ function onStoreErrorOf(name: string, action: Exclude<Action, 'none'>) {
 type Options = ReturnType<typeof optionsOf>
 
 const frameworks: Readonly<Record<string, (options?: Options) => RequestListener | Promise<RequestListener>>> = {
+  Node(options) {
+    if (options === undefined) return (_, res) => void res.end('ok')
+    const limit = forNode.rateLimit(options)
+    return (req, res) => limit(req, res, () => res.end('ok'))
+  },
   Express(options) {
     const app = express()
     if (options) app.use(forExpress.rateLimit(options))
