@@ -1,7 +1,8 @@
+import { fakeClock, modelStore } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import { QuotaError } from '../src/common/errors.ts'
 import { micros } from '../src/common/time.ts'
-import { fixedWindow, perDay, perHour, perMinute, perSecond, tokenBucket } from '../src/index.ts'
+import { fixedWindow, perDay, perHour, perMinute, perSecond, rateLimiter, tokenBucket } from '../src/index.ts'
 
 describe('durations', () => {
   test.each([
@@ -100,11 +101,37 @@ describe('quotas', () => {
       () => fixedWindow({ limit: 2 ** 51, window: '1s', align: 'first' }),
       'or a smaller limit',
     ],
-    ['a window of too many', () => fixedWindow({ limit: 2_000, window: 1 }), 'more than one a microsecond'],
+    [
+      'a window of the clock with more units than microseconds',
+      () => fixedWindow({ limit: 1e9, window: '1m' }),
+      "Use a limit of 60000000 at most, or write align: 'first': each window then starts at a key's first request.",
+    ],
+    [
+      'such a window with an offset',
+      () => fixedWindow({ limit: 1e9, window: '1m', offset: '1s' }),
+      "or write align: 'first' without offset:",
+    ],
+    [
+      'a refill of more units than microseconds',
+      () => tokenBucket({ limit: 1.2e9, per: '1m', refill: '10s' }),
+      'Use a limit of 60000000 at most, or leave refill out to refill continuously.',
+    ],
     ['a bucket of centuries', () => perDay(1, { burst: 40_000 }), 'over 95 years'],
   ])('reject %s and say what to write', (_, build, message) => {
     expect(build).toThrow(QuotaError)
     expect(build).toThrow(message)
+  })
+
+  // 10^9 bytes a minute: what the errors above propose.
+  test.each([
+    ['as many units as microseconds', 6e7, fixedWindow({ limit: 6e7, window: '1m' })],
+    ["align: 'first'", 1e9, fixedWindow({ limit: 1e9, window: '1m', align: 'first' })],
+    ['no refill', 1e9, tokenBucket({ limit: 1e9, per: '1m' })],
+  ])('of very many units are exact: %s', (_, limit, quota) => {
+    const limiter = rateLimiter({ quota, store: modelStore(fakeClock()) })
+    expect(limiter.consumeSync('ann', limit - 1)).toMatchObject({ allowed: true, remaining: 1 })
+    expect(limiter.consumeSync('ann', 2)).toMatchObject({ allowed: false, remaining: 1 })
+    expect(limiter.consumeSync('ann')).toMatchObject({ allowed: true, remaining: 0 })
   })
 
   test.each([1, 7, 999, 9_999, 30_000, 999_983, 1_000_000, 999_999_937])('of %d a second have that rate', (limit) => {

@@ -42,6 +42,6 @@ function divideBucket({ schedule, start: whole, ...quota }: BucketQuota, replica
     ...counts,
     window,
     start: startIn({ ticksPerUnit: 1, scale: 1 }),
-    ...scheduled('divideQuota', { amount, interval, offset: schedule.offset }, amount),
+    ...scheduled('divideQuota', { amount, interval, offset: schedule.offset }, amount, 'fewer replicas'),
   })
 }

@@ -35,7 +35,12 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
       immediateUnits: limit,
       overdraft: 0,
       start: null,
-      ...scheduled('fixedWindow', { interval: window, amount: limit, offset: (window - offset) % window }, window),
+      ...scheduled(
+        'fixedWindow',
+        { interval: window, amount: limit, offset: (window - offset) % window },
+        window,
+        `write align: 'first'${offset === 0 ? '' : ' without offset'}: each window then starts at a key's first request`,
+      ),
       window,
     }),
   )

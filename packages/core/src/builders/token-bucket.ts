@@ -51,7 +51,12 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
       `tokenBucket refill must divide the rate into whole units: ${limit} per ${formatValue(options.per)} is no whole number every ${formatValue(options.refill)}. Use a limit of ${wholeLimit(limit, per, interval)}, change refill, or leave refill out to refill continuously.`,
     )
   }
-  const schedule = scheduled('tokenBucket', { interval, amount, offset: 0 }, per)
+  const schedule = scheduled(
+    'tokenBucket',
+    { interval, amount, offset: 0 },
+    per,
+    'leave refill out to refill continuously',
+  )
   const window = Math.ceil(burst / amount) * interval
   return bucket(
     bucketQuota('tokenBucket', { ...counts, window, start: startOf(options, burst, schedule), ...schedule }),

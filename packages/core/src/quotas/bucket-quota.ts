@@ -46,17 +46,18 @@ export const noUnits = (window: Micros): BucketQuota =>
     start: null,
   })
 
-/** The schedule of a bucket that refills whole amounts at intervals. */
+/** The schedule of a bucket that refills whole amounts at intervals. `instead` says what to write for more units. */
 export function scheduled(
   what: string,
   { interval, amount, offset }: Omit<RefillSchedule, 'tick'>,
   most: number,
+  instead: string,
 ): Pick<BucketQuota, 'ticksPerUnit' | 'scale' | 'schedule'> {
   const tick = Math.floor(interval / amount)
   if (tick >= 1) return { ticksPerUnit: 1, scale: 1, schedule: Object.freeze({ interval, amount, tick, offset }) }
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what}: ${amount} units every ${interval} µs is more than one a microsecond. Use a limit of ${most}, or a tokenBucket without refill.`,
+    `${what}: ${amount} units every ${interval} µs is more than one a microsecond, in which it counts. Use a limit of ${most} at most, or ${instead}.`,
   )
 }
 
