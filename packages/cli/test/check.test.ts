@@ -90,6 +90,10 @@ describe('a policy in a sentence', () => {
       ),
       'Each client address may make 9 units at once, and then 1 a second, where a request costs 3, counting requests by GET or POST to /a/* with header x-beta with claim plan of "pro". It never denies (shadow mode).',
     ],
+    [
+      rule('token_bucket', { rps: 1, burst: 9 }, { match: [{ method: 'POST', path: '/a' }, { path: ['/b', '/c'] }] }),
+      'Each client address may make 9 requests at once, and then 1 a second, counting requests by POST to /a, or to /b or /c.',
+    ],
   ])('%j', (policy, sentence) => {
     expect(policiesFrom([policy]).map(sentenceOf)).toEqual([sentence])
   })

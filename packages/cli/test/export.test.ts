@@ -152,6 +152,19 @@ describe('a policy in code and its rule in JSON', () => {
 })
 
 // The rule applied to every address.
+test('a list of matches is one in JSON, and read again', () => {
+  const match = [
+    { method: 'POST', path: '/login' },
+    { header: { 'x-beta': true }, claim: { plan: 'pro' } },
+  ] as const
+  const rule = ruleFrom({ quota: perMinute(1), match } as unknown as CodePolicy, 'p')
+  expect(rule.match).toEqual([
+    { method: 'POST', path: '/login' },
+    { 'header:x-beta': true, 'claim:plan': 'pro' },
+  ])
+  expect(policiesFrom([rule])[0]?.match).toEqual(match)
+})
+
 test('a match by address is an error that says what to write', () => {
   const policy = { quota: perMinute(1), match: { ip: '10.0.0.0/8', path: '/api/*' } } as CodePolicy
   expect(() => ruleFrom(policy, 'p')).toThrow('policy "p" has match.ip, which JSON cannot hold: match by method, path')

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { QuotaError } from '../src/index.ts'
-import { policiesFrom, rulesSchema } from '../src/rules/index.ts'
+import { policiesFrom, type RuleMatch, rulesSchema } from '../src/rules/index.ts'
 import { anyDocument, rule, spoiltDocument } from './documents.ts'
 
 /** What is wrong with a document, a line each. */
@@ -124,6 +124,20 @@ describe('errors name the path and the fix', () => {
       'rules[0].match.path must be a path such as "/login", "/users/:id" or "/users/*/posts", in which ":id" and "*" are one segment, or "/api/*", for all below; got "a".',
     ],
     [[rule({ match: { 'header:x': 1 } })], 'rules[0].match["header:x"] must be text, or true for any; got 1.'],
+    [[rule({ match: [] })], 'rules[0].match must not be empty.'],
+    [[rule({ match: [{}] })], 'rules[0].match[0] must not be empty.'],
+    [
+      [rule({ match: [{ path: '/a' }, '/b'] })],
+      'rules[0].match[1] must be an object that says which requests the rule is for; got "/b".',
+    ],
+    [
+      [rule({ match: [[{ path: '/a' }]] })],
+      'rules[0].match[0] must be an object that says which requests the rule is for; got an array.',
+    ],
+    [
+      [rule({ match: [{ path: '/a' }, { 'jwt:a': 1, 'claim:a': 2 }] })],
+      'rules[0].match[1]: claim "a" is named twice: keep one.',
+    ],
     [[rule({ match: { 'jwt:a': 1, 'claim:a': 2 } })], 'rules[0].match: claim "a" is named twice: keep one.'],
     [[rule({ match: { 'header:A': 'x', 'header:a': 'y' } })], 'rules[0].match: header "a" is named twice: keep one.'],
     [[rule({ mode: 'dry' })], 'rules[0].mode must be "enforce" or "shadow"; got "dry".'],
@@ -145,8 +159,9 @@ describe('errors name the path and the fix', () => {
 test('a prototype cannot be set', () => {
   const match = JSON.parse('{"header:__proto__": "x", "claim:__proto__": true}')
   const [policy] = policiesFrom([rule({ match })])
-  expect(Object.entries(policy?.match?.header ?? {})).toEqual([['__proto__', 'x']])
-  expect(Object.entries(policy?.match?.claim ?? {})).toEqual([['__proto__', true]])
+  const { header = {}, claim = {} } = (policy?.match ?? {}) as RuleMatch
+  expect(Object.entries(header)).toEqual([['__proto__', 'x']])
+  expect(Object.entries(claim)).toEqual([['__proto__', true]])
   expect(problems(JSON.parse('{"rules": [], "__proto__": {}}')).at(-1)).toContain('has no option "__proto__"')
   expect(problems([{ ...rule(), ...JSON.parse('{"__proto__": {}}') }])[0]).toContain(
     'rules[0] has no option "__proto__"',

@@ -122,6 +122,31 @@ test.each([
   ],
 ])('%s with %j', (algorithm, numbers, quota) => expect(config(numbers, algorithm)?.quota).toEqual(quota))
 
+// It was an error: policies took lists, and rules did not.
+test('a list of matches is one of the policy', () => {
+  const match = [
+    { method: 'POST', path: '/login' },
+    { 'header:X-Beta': true, 'jwt:plan': 'pro' },
+  ]
+  expect(only({ match })?.match).toEqual([
+    { method: 'POST', path: '/login' },
+    { header: { 'x-beta': true }, claim: { plan: 'pro' } },
+  ])
+})
+
+test('a tier whose matches the tiers before it cover is never reached', () => {
+  const tier = (name: string, match: unknown) => ({
+    name,
+    limit_keys: ['ip:address'],
+    algorithm: 'token_bucket',
+    algorithm_config: { rps: 1, burst: 5 },
+    tiers: 'plan',
+    match,
+  })
+  const rules = [tier('a', { path: '/a/*' }), tier('b', [{ path: '/a/x' }, { path: '/a/y' }])]
+  expect(() => policiesFrom(rules)).toThrow('tier "b" counts no request')
+})
+
 test('keys and matches come out as policies spell them', () => {
   const keys = ['ip', 'ip:address', 'method', 'path', 'header:X-Key', 'query:Key', 'cookie:Id', 'jwt:a:b', 'claim:c']
   const match = {

@@ -1,5 +1,5 @@
 import type { BucketQuota, PenaltyQuota, Quota, WarmUpQuota, ZonedPeriods } from '@spillway/core'
-import type { RulePolicy } from '@spillway/core/rules'
+import type { RuleMatch, RulePolicy } from '@spillway/core/rules'
 import { count, each, span } from '../format.ts'
 
 /** A policy as a sentence: its key, its quota and its conditions. */
@@ -125,7 +125,11 @@ function costText({ cost, defaultCost, maxCost }: RulePolicy): string {
 }
 
 function forWhich(match: RulePolicy['match']): string {
-  if (match === undefined) return ''
+  const all = [match ?? []].flat().map(conditions)
+  return all.length === 0 || all.includes('') ? '' : `, counting requests ${all.join(', or ')}`
+}
+
+function conditions(match: RuleMatch): string {
   const list = (value: string | readonly string[]): string => [value].flat().join(' or ')
   const parts = [
     match.method === undefined ? '' : `by ${list(match.method)}`,
@@ -135,5 +139,5 @@ function forWhich(match: RulePolicy['match']): string {
     ),
     ...Object.entries(match.claim ?? {}).map(([name, value]) => `with claim ${name} of ${JSON.stringify(value)}`),
   ].filter((part) => part !== '')
-  return parts.length === 0 ? '' : `, counting requests ${parts.join(' ')}`
+  return parts.join(' ')
 }

@@ -61,7 +61,7 @@ export function ruleFrom(policy: CodePolicy, name: string): Rule {
     limit_keys: [key].flat(),
     algorithm,
     algorithm_config: defined({ ...config, ...costs }),
-    match: match && matchOf(match, name),
+    match: match && matchesOf(match, name),
     mode,
     count_if: countIf,
     blocks,
@@ -77,6 +77,12 @@ const withoutOthers = (rule: Rule): object => defined({ ...rule, spill: undefine
 
 const defined = (parts: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
+
+function matchesOf(match: NonNullable<RulePolicy['match']>, policy: string): object {
+  return Array.isArray(match)
+    ? match.map((each: RuleMatch) => matchOf(each, policy))
+    : matchOf(match as RuleMatch, policy)
+}
 
 function matchOf({ method, path, header = {}, claim = {}, ...others }: RuleMatch, policy: string): object {
   const [other] = Object.keys(defined(others))

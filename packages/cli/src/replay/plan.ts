@@ -186,7 +186,7 @@ export function sourcesFor(
 ): RequestSources<Entry> {
   const names = policies.flatMap(({ key, match }) => [
     ...[key].flat().flatMap((each) => (each.startsWith('claim:') ? [each.slice('claim:'.length)] : [])),
-    ...Object.keys(match?.claim ?? {}),
+    ...[match ?? []].flat().flatMap(({ claim = {} }) => Object.keys(claim)),
   ])
   const claims = (entry: Entry) => Object.fromEntries(names.map((name) => [name, entry.claim(name)]))
   return {

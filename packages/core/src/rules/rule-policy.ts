@@ -46,10 +46,10 @@ export interface RulePolicy {
    */
   readonly maxCost?: number
   /**
-   * The requests that the policy applies to.
+   * The requests that the policy applies to: by conditions, or by a list of these, of which one must hold.
    * @default all requests
    */
-  readonly match?: RuleMatch
+  readonly match?: RuleMatch | readonly RuleMatch[]
   /**
    * `'shadow'` counts and reports, but never denies.
    * @default `'enforce'`

@@ -17,13 +17,15 @@ interface Config extends RateConfig {
   readonly max_cost?: number
 }
 
+type Conditions = Readonly<Record<string, unknown>>
+
 /** A rule in JSON, after `ruleSchema` has checked it. */
 interface Rule {
   readonly name: string
   readonly limit_keys: readonly string[]
   readonly algorithm: string
   readonly algorithm_config: Config
-  readonly match?: Readonly<Record<string, unknown>>
+  readonly match?: Conditions | readonly Conditions[]
   readonly mode?: 'enforce' | 'shadow'
   readonly count_if?: readonly number[]
   readonly blocks?: boolean
@@ -87,7 +89,7 @@ function policyFrom(rule: Rule, path: string): RulePolicy {
     quota: at(`${path}.algorithm_config`, () => quotaFrom(algorithm, config)),
     key: keys.length === 1 ? (keys[0] as RuleKey) : keys,
     ...at(`${path}.algorithm_config`, () => costFrom(config)),
-    ...(match && { match: at(`${path}.match`, () => matchFrom(match)) }),
+    ...(match && { match: matchesFrom(match, `${path}.match`) }),
     ...(mode && { mode }),
     ...(count_if && { countIf: count_if }),
     ...(blocks !== undefined && { blocks }),
@@ -119,7 +121,15 @@ function costFrom({ cost_source, fixed_cost, default_cost, max_cost }: Config): 
   }
 }
 
-function matchFrom(match: Readonly<Record<string, unknown>>): RuleMatch {
+function matchesFrom(match: NonNullable<Rule['match']>, path: string): NonNullable<RulePolicy['match']> {
+  return isList(match)
+    ? match.map((each, i) => at(`${path}[${i}]`, () => matchFrom(each)))
+    : at(path, () => matchFrom(match))
+}
+
+const isList: (match: NonNullable<Rule['match']>) => match is readonly Conditions[] = Array.isArray
+
+function matchFrom(match: Conditions): RuleMatch {
   const result: Record<string, unknown> = {}
   const named = { header: new Map<string, unknown>(), claim: new Map<string, unknown>() }
   for (const [part, wanted] of Object.entries(match)) {

@@ -116,7 +116,7 @@ const ALGORITHMS = Object.keys(CONFIGS)
 /** A string or a list of strings; `each` is the schema of one. */
 const someOf = (each: Schema): Schema => when({ type: 'array' }, { type: 'array', items: each, minItems: 1 }, each)
 
-const match: Schema = {
+const oneMatch: Schema = {
   description: 'an object that says which requests the rule is for',
   type: 'object',
   minProperties: 1,
@@ -143,6 +143,9 @@ const match: Schema = {
   },
   additionalProperties: false,
 }
+
+/** One of the conditions, or a list, of which one must hold. */
+const match: Schema = when({ type: 'array' }, { type: 'array', items: oneMatch, minItems: 1 }, oneMatch)
 
 /** The costs that no algorithm takes. */
 const costs: readonly Schema[] = [
