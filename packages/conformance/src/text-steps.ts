@@ -44,6 +44,14 @@ const FUNCTIONS = ['decodeURI', 'decodeURIComponent', 'encodeURI', 'encodeURICom
 /** Each call of these visits all parameters, and of a loop over them, one. */
 const PARAMETERS = ['get', 'getAll', 'has']
 
+/** The object or its prototype that has a method: runtimes differ. Throws if none does, as nothing would be counted. */
+function holderOf(on: object, name: string): object {
+  for (let each: object | null = on; each !== null; each = Object.getPrototypeOf(each) as object | null) {
+    if (typeof Object.getOwnPropertyDescriptor(each, name)?.value === 'function') return each
+  }
+  throw new Error(`this runtime has no ${name} whose calls can be counted`)
+}
+
 /**
  * Counts the characters that code visits by calls of the language, until the function that it returns is called, which returns
  * the count. It counts what is called, not what engines make of it, so that it is the same on every machine. A `slice` visits
@@ -53,11 +61,10 @@ export function countTextSteps(): () => number {
   let steps = 0
   const undo: (() => void)[] = []
   const patch = (on: object, name: string, make: (original: Call) => unknown): void => {
-    const descriptor = Object.getOwnPropertyDescriptor(on, name)
-    // Not every runtime has all of them where Node has them.
-    if (descriptor === undefined) return
-    Object.defineProperty(on, name, { ...descriptor, value: make(descriptor.value as Call) })
-    undo.push(() => Object.defineProperty(on, name, descriptor))
+    const holder = holderOf(on, name)
+    const descriptor = Object.getOwnPropertyDescriptor(holder, name) as PropertyDescriptor
+    Object.defineProperty(holder, name, { ...descriptor, value: make(descriptor.value as Call) })
+    undo.push(() => Object.defineProperty(holder, name, descriptor))
   }
   const counting =
     (visits: Visits) =>
