@@ -151,6 +151,13 @@ export default {
       to: { path: '^packages/core/src/features/' },
     },
     {
+      name: 'lean-without-remote',
+      comment: 'a lean limiter in memory has nothing of what only remote stores need, by whatever way',
+      severity: 'error',
+      from: { path: '^packages/core/src/limiter/lean-limiter\\.ts$' },
+      to: { path: '^packages/core/src/remote/', reachable: true },
+    },
+    {
       name: 'packages-by-name',
       comment: "another package is imported by its name, never by a path into its folder: '@spillway/core'",
       severity: 'error',

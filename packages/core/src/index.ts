@@ -69,6 +69,7 @@ export type {
   ZonedPeriods,
 } from './quotas/quota-types.ts'
 export { type StoreHealth, storeHealth } from './remote/breaker.ts'
+export { type RemoteStoreOptions, remoteStore } from './remote/remote-store.ts'
 export type { FallbackLimiter, StoreErrorOption } from './stores/failure-mode.ts'
 export {
   type Deadline,

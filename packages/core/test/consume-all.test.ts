@@ -11,7 +11,7 @@ import {
   slidingLog,
   slidingWindow,
 } from '../src/index.ts'
-import { internals, type LimiterInternals } from '../src/limiter/limiter.ts'
+import { internals, type LimiterInternals } from '../src/limiter/internals.ts'
 
 const setUp = () => {
   const clock = fakeClock()

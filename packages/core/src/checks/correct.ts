@@ -1,6 +1,14 @@
 import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
-import type { Acquisition, ActualOf, CallDeadline, StoreResult } from '../policies/policy.ts'
-import { configOf } from '../policies/policy.ts'
+import {
+  type Acquisition,
+  type ActualOf,
+  type CallDeadline,
+  configOf,
+  type PolicyCheck,
+  type StoreAnswer,
+  type StoreResult,
+} from '../policies/policy.ts'
+import type { Take } from '../stores/store.ts'
 import { answerOf, correctionsOf, refundsOf } from './takes.ts'
 
 /** Refunds an acquisition. If a store fails, its units refill with time. */
@@ -9,13 +17,24 @@ export async function rollback({ decision, results }: Acquisition): Promise<void
 }
 
 /** Rolls a result back, and returns the result after the refund; undefined if it is not known by the deadline. */
-export function rollbackResult(result: StoreResult, deadline?: CallDeadline): MaybePromise<StoreResult | undefined> {
+export function rollbackResult(result: StoreResult, deadline?: DeadlineOf): MaybePromise<StoreResult | undefined> {
   if (result.taken === undefined) return result.rollback().then((undone) => ({ ...result, ...undone }))
-  const { checks } = result
-  const refunds = refundsOf(result)
-  return andThen(configOf(checks).calls.rollback(checks, refunds, deadline), (taken) =>
-    taken === undefined ? undefined : answerOf(checks, refunds, taken),
-  )
+  return answerInTime('refund', result.checks, refundsOf(result), deadline)
+}
+
+type DeadlineOf = () => CallDeadline | undefined
+
+/** The store's answer to takes of checks; undefined if it is not known by the deadline. */
+export function answerInTime(
+  call: 'take' | 'refund',
+  checks: readonly PolicyCheck[],
+  takes: readonly Take[],
+  deadline?: DeadlineOf,
+): MaybePromise<StoreAnswer | undefined> {
+  const { calls } = configOf(checks)
+  const taken = calls[call](checks, takes)
+  const known = taken instanceof Promise && calls.inTime ? calls.inTime(taken, checks, deadline?.()) : taken
+  return andThen(known, (answer) => answer && answerOf(checks, takes, answer))
 }
 
 /** Corrects an acquisition to its actual cost: refunds the surplus, charges the deficit. */

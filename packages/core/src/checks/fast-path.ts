@@ -1,17 +1,15 @@
 import type { Micros } from '../common/time.ts'
-import type { Decide, Decision } from '../decisions/decision.ts'
+import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import type { PreparedStep } from '../policies/consume-steps.ts'
 import { blockListOf } from '../quotas/block-list.ts'
 import { checkKey } from '../steps/verbs.ts'
-import type { PreparedTake, SyncStore } from '../stores/store.ts'
+import type { SyncStore } from '../stores/store.ts'
+import { type ConsumeSync, consumeOne } from './consume-one.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
 
-/** Consumes units of all policies for a key. */
-export type ConsumeSync = (key: string, cost?: number | Costs) => Decision
-
 /** The fast path to an in-memory store that prepares takes; undefined for others. */
-export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSync | undefined {
+export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSync<number | Costs> | undefined {
   const { clock } = store
   const { policies } = named
   const [policy] = policies
@@ -19,19 +17,13 @@ export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSyn
   if (policies.length > 1) return severalFastPath(clock, named)
   const { steps } = policy
   const { take, decide } = steps.one as PreparedStep
-  const consume: ConsumeSync = (key, cost = 1) => {
+  const consume: ConsumeSync<number | Costs> = (key, cost = 1) => {
     checkKey(key)
     const { take, decide } = steps.costing(oneCost(named, cost)) as PreparedStep
     return decide(take.take(key, clock()))
   }
   return consumeOne(clock, take, decide, consume)
 }
-
-/** The most common call: small enough for engines to inline it with all that it calls. */
-const consumeOne =
-  (clock: () => Micros, take: PreparedTake, decide: Decide, consume: ConsumeSync): ConsumeSync =>
-  (key, cost = 1) =>
-    cost === 1 && typeof key === 'string' && key !== '' ? decide(take.take(key, clock())) : consume(key, cost)
 
 /** Of the decisions of requests, only those of a block list allow with a limit of 0. */
 const isShown = ({ allowed, limit }: Decision): boolean => limit > 0 || !allowed
@@ -40,7 +32,7 @@ const isShown = ({ allowed, limit }: Decision): boolean => limit > 0 || !allowed
 const oneCost = (named: NamedPolicies, cost: number | Costs): number =>
   typeof cost === 'number' ? cost : (costsOf(named, cost, 'consume')[0] as number)
 
-function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync {
+function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync<number | Costs> {
   const { policies } = named
   const ones = policies.map(({ steps }) => steps.one as PreparedStep)
   const showsAll = blockListOf(policies) === undefined

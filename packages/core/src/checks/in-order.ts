@@ -3,8 +3,8 @@ import { monotonicMs } from '../common/time.ts'
 import { type CallDeadline, configOf, type PolicyCheck, type StoreResult } from '../policies/policy.ts'
 import type { StepOptions } from '../steps/step-options.ts'
 import { isSync, type Store } from '../stores/store.ts'
-import { rollbackResult } from './correct.ts'
-import { answerOf, takesFor } from './takes.ts'
+import { answerInTime, rollbackResult } from './correct.ts'
+import { takesFor } from './takes.ts'
 
 /** The checks of one store and one hash slot: one atomic call. */
 type Group = readonly PolicyCheck[]
@@ -27,9 +27,9 @@ export function decideInOrder(
 ): MaybePromise<readonly StoreResult[]> {
   const deadlineFor = deadlines()
   const rollbackOne = (result: StoreResult): MaybePromise<StoreResult | undefined> =>
-    rollbackResult(result, deadlineFor(result.checks))
+    rollbackResult(result, () => deadlineFor(result.checks))
   const peekLater = (group: Group): MaybePromise<StoreResult | undefined> =>
-    peekBy(deadlineFor(group), toPeek(group), stepOptions)
+    answerInTime('take', toPeek(group), takesFor(toPeek(group), 'peek', stepOptions), () => deadlineFor(group))
   const decideFrom = (index: number, taken: readonly StoreResult[]): MaybePromise<readonly StoreResult[]> => {
     const group = groups[index]
     if (group === undefined) return taken
@@ -47,18 +47,6 @@ export function decideInOrder(
     return result instanceof Promise ? result.then(proceed, fail) : proceed(result)
   }
   return decideFrom(0, [])
-}
-
-/** The decisions of a peek; undefined if they are not known by the deadline. */
-function peekBy(
-  deadline: CallDeadline | undefined,
-  checks: Group,
-  stepOptions: StepOptions | undefined,
-): MaybePromise<StoreResult | undefined> {
-  const takes = takesFor(checks, 'peek', stepOptions)
-  return andThen(configOf(checks).calls.peek(checks, takes, deadline), (taken) =>
-    taken === undefined ? undefined : answerOf(checks, takes, taken),
-  )
 }
 
 /** The deadline of each group, from the first call to a remote store on; undefined for in-memory stores, which come first. */

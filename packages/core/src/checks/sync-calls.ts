@@ -10,20 +10,13 @@ import { answerOf, takesFor } from './takes.ts'
 /** The calls of an in-memory store: it answers in the same tick, so that nothing can happen meanwhile, nor fail. */
 export const SYNC_CALLS: StoreCalls = {
   decide: decideNow,
-  decideEach(checks, batchesOf) {
-    const { batches, sum } = batchesOf(checks)
-    return sum(takeEachNow(checks, batches))
-  },
   take: takeNow,
   takeEach: takeEachNow,
+  fallBack: (error) => Promise.reject(error),
   refund: takeNow,
   charge: takeNow,
-  rollback: takeNow,
-  peek: takeNow,
-  deadlineFrom: undefined,
   delete: (keys, { store }) => checkDeleted((store as SyncStore).deleteSync(keys)),
   deleteAll: async (policies, store) => checkDeleted(await store.deleteAll(policies)),
-  localOf: undefined,
 }
 
 /** Decides checks by an in-memory store: by its prepared takes, if it has them. */
@@ -38,7 +31,7 @@ function takeNow(checks: readonly PolicyCheck[], takes: readonly Take[]): readon
   return (configOf(checks).store as SyncStore).takeSync(takes)
 }
 
-function takeEachNow(checks: readonly PolicyCheck[], batches: Batches['batches']): readonly (readonly Taken[])[] {
+function takeEachNow(checks: readonly PolicyCheck[], batches: Batches): readonly (readonly Taken[])[] {
   const store = configOf(checks).store as SyncStore
   let at: number | undefined
   return batches.map((ops) => {

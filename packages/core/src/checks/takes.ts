@@ -1,7 +1,8 @@
-import { stepFor } from '../algorithms/algorithm.ts'
+import { decider, stepFor } from '../algorithms/algorithm.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
+import type { Decide } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
-import { type ActualOf, configOf, type PolicyCheck, type StoreAnswer } from '../policies/policy.ts'
+import { type ActualOf, configOf, type PolicyCheck, type StoreAnswer, type TakenUnits } from '../policies/policy.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { maxCharge } from '../steps/verbs.ts'
 import type { Take } from '../stores/store.ts'
@@ -28,11 +29,12 @@ export const answerOf = (
   taken: readonly Taken[],
 ): StoreAnswer => ({
   checks,
-  decisions: checks.map(({ policy, cost }, i) =>
-    policy.steps.deciderOf((takes[i] as Take).step, cost)(taken[i] as Taken),
-  ),
+  decisions: checks.map((check, i) => deciderOf(check, (takes[i] as Take).step)(taken[i] as Taken)),
   taken,
 })
+
+const deciderOf = ({ policy: { name, quota, steps }, cost }: PolicyCheck, step: Step): Decide =>
+  step === steps.one.step ? steps.one.decide : decider(name, quota, cost, step)
 
 /** The store's answer to a verb on checks. Rejects with a `StoreError` if the store fails. */
 export function answerTo(
@@ -43,9 +45,6 @@ export function answerTo(
   const takes = takesFor(checks, verb, stepOptions)
   return andThen(configOf(checks).calls.take(checks, takes), (taken) => answerOf(checks, takes, taken))
 }
-
-/** What was taken of checks. */
-export type TakenUnits = Pick<StoreAnswer, 'checks' | 'taken'>
 
 /** The refunds of all units. */
 export const refundsOf = ({ checks, taken }: TakenUnits): readonly Take[] =>

@@ -29,7 +29,7 @@ export interface ActiveQuotas {
   readonly consume: Consume
 }
 
-type Consume = (key: string, cost?: number | Costs) => MaybePromise<Decision>
+export type Consume = (key: string, cost?: number | Costs) => MaybePromise<Decision>
 
 /** Builds the quotas of a limiter, and registers their states instead of those of the quotas before. */
 export function activate(

@@ -1,12 +1,11 @@
 import { groupByStore } from '../checks/in-order.ts'
 import { answerTo } from '../checks/takes.ts'
 import { QuotaError } from '../common/errors.ts'
-import { all, type MaybePromise } from '../common/maybe-promise.ts'
+import { all } from '../common/maybe-promise.ts'
 import { type Duration, micros } from '../common/time.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import { MOST_UNITS } from '../kernels/penalty.ts'
 import type { Policy, PolicyCheck } from '../policies/policy.ts'
-import { checkKey } from '../steps/verbs.ts'
 
 /** Blocks keys by hand. The limiter must have the option `blocks`, or a quota that blocks: `penalty`. */
 export interface Blocks {
@@ -22,18 +21,11 @@ export interface Blocks {
   unblock(key: string): Promise<void>
 }
 
-/** The methods of a limiter with these policies of a key. */
-export const blocksOf = (forKey: (key: string) => MaybePromise<{ readonly policies: readonly Policy[] }>): Blocks => {
-  const statesOf = async (method: keyof Blocks, key: string): Promise<readonly PolicyKey[]> => {
-    checkKey(key)
-    const states = (await forKey(key)).policies.filter(canBlock).map((policy) => ({ policy, key }))
-    if (states.length > 0) return states
-    throw cannotBlock(method)
-  }
-  return {
-    block: async (key, duration) => blockKey(await statesOf('block', key), duration),
-    unblock: async (key) => unblockKey(await statesOf('unblock', key)),
-  }
+/** The states of a key that can be blocked. */
+export function blockableStates(method: keyof Blocks, policies: readonly Policy[], key: string): readonly PolicyKey[] {
+  const states = policies.filter(canBlock).map((policy) => ({ policy, key }))
+  if (states.length > 0) return states
+  throw cannotBlock(method)
 }
 
 /** The error of a limiter without a block list. */

@@ -4,8 +4,9 @@ import { all, andThen } from '../common/maybe-promise.ts'
 import { MOST_POLICIES } from '../policies/count.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
-import { internals, type RateLimiter } from './limiter.ts'
-import { type Reservation, reserve } from './reservation.ts'
+import { internalsOf } from './internals-of.ts'
+import type { LeanLimiter } from './lean-limiter.ts'
+import { type Reservation, reserveFor } from './reservation.ts'
 
 /** The actual costs of `consumeAll`, in the order of its triples; `undefined` leaves one at its cost. */
 export type ActualCosts = readonly (number | Costs | undefined)[]
@@ -19,7 +20,7 @@ export type ActualCosts = readonly (number | Costs | undefined)[]
  * is named twice, also as one that another spills over to.
  */
 export async function consumeAll(
-  takes: readonly (readonly [limiter: RateLimiter, key: string, cost?: number | Costs])[],
+  takes: readonly (readonly [limiter: LeanLimiter, key: string, cost?: number | Costs])[],
 ): Promise<Reservation<ActualCosts>> {
   if (!Array.isArray(takes) || !takes.every(Array.isArray)) {
     throw new QuotaError(
@@ -29,8 +30,12 @@ export async function consumeAll(
   }
   const { length } = takes
   const found = takes.map(([limiter, key, cost = 1]) => {
-    const own = internals().get(limiter)
-    if (own) return andThen(own.forKey(key), (named) => ({ named, checks: own.checksOf(named, 'consume', key, cost) }))
+    const own = internalsOf(limiter)
+    if (own)
+      return andThen(own.active().forKey(key), (named) => ({
+        named,
+        checks: own.checksOf(named, 'consume', key, cost),
+      }))
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       `consumeAll takes [limiter, key, cost] triples; got ${formatValue(limiter)} for a limiter.`,
@@ -46,7 +51,7 @@ export async function consumeAll(
     )
   }
   const indexOf = indexStates(parts)
-  return reserve(checks, undefined, (actual: ActualCosts | undefined) => {
+  return reserveFor(checks, undefined, (actual: ActualCosts | undefined) => {
     const actuals = checkActuals(actual, length).map((each, i) =>
       actualsOf((parts[i] as (typeof parts)[number]).named, each),
     )

@@ -1,11 +1,10 @@
-import type { NamedPolicies } from '../checks/costs.ts'
-import type { MaybePromise } from '../common/maybe-promise.ts'
-import type { Policy } from '../policies/policy.ts'
 import { shownPolicies } from '../quotas/block-list.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { canBlock } from './block.ts'
-import { type Inspection, inspectKey } from './inspect.ts'
-import { type KeyList, type ListOptions, listKeys } from './list.ts'
+import type { Inspection } from './inspect.ts'
+import type { LimiterInternals } from './internals.ts'
+import type { KeyList, ListOptions } from './list.ts'
+import { inspect, list } from './verbs.ts'
 
 /** A policy of a limiter. */
 export interface NamedQuota {
@@ -33,21 +32,18 @@ export interface LimiterReports {
 /** What Node and chai print a value with. Without it, chai calls the method `inspect` of any value that has one. */
 const PRINT: symbol = Symbol.for('nodejs.util.inspect.custom')
 
-/** The reports of the policies in force, and of those of a key. */
-export const reportsOf = (
-  policiesNow: () => readonly Policy[],
-  forKey: (key: string) => MaybePromise<Pick<NamedPolicies, 'policies'>>,
-): LimiterReports => ({
+/** The reports of the policies in force. */
+export const reportsOf = (own: LimiterInternals): LimiterReports => ({
   [PRINT]: () =>
-    `RateLimiter(${shownPolicies(policiesNow())
+    `RateLimiter(${shownPolicies(own.active().policies)
       .map(({ name }) => name)
       .join(', ')})`,
   get policies() {
-    return shownPolicies(policiesNow()).map(({ name, quota }) => ({ name, quota }))
+    return shownPolicies(own.active().policies).map(({ name, quota }) => ({ name, quota }))
   },
   get canBlock() {
-    return policiesNow().some(canBlock)
+    return own.active().policies.some(canBlock)
   },
-  inspect: async (key) => inspectKey((await forKey(key)).policies, key),
-  list: async (options = {}) => listKeys(policiesNow(), options),
+  inspect: (key) => inspect(own, key),
+  list: (options) => list(own, options),
 })

@@ -1,18 +1,13 @@
-import { decideNow } from '../checks/acquisition.ts'
-import { actualsOf, type Costs, type NamedPolicies } from '../checks/costs.ts'
-import type { ConsumeSync } from '../checks/fast-path.ts'
+import type { Costs } from '../checks/costs.ts'
 import { QuotaError } from '../common/errors.ts'
-import { andThen, type MaybePromise, promised } from '../common/maybe-promise.ts'
+import { promised } from '../common/maybe-promise.ts'
 import { checkOptions } from '../common/options.ts'
-import { processState } from '../common/process-state.ts'
 import type { Decision } from '../decisions/decision.ts'
-import type { PolicyCheck } from '../policies/policy.ts'
 import { storeConfigOf } from '../remote/store-config.ts'
-import type { Verb } from '../steps/step-options.ts'
-import { checkKey, checkUnits } from '../steps/verbs.ts'
-import { isSync, type StateKey, type SyncStore } from '../stores/store.ts'
-import { activate, checksOf } from './active-quotas.ts'
-import { type Blocks, blocksOf } from './block.ts'
+import { isSync, type SyncStore } from '../stores/store.ts'
+import { activate, type Consume, checksOf } from './active-quotas.ts'
+import type { Blocks } from './block.ts'
+import { internals, type LimiterInternals } from './internals.ts'
 import {
   checkLimiterOptions,
   NO_QUOTAS,
@@ -21,10 +16,10 @@ import {
   type RateLimiterOptions,
 } from './limiter-options.ts'
 import { type LimiterReports, reportsOf } from './limiter-reports.ts'
-import { maxWaitMicros, type Reservation, type ReserveOptions, reserve } from './reservation.ts'
-import { resetAll, resetKey } from './reset.ts'
-import { consumeUpTo, type UpToDecision } from './up-to.ts'
-import { checkSignal, type WaitOptions, wait } from './wait.ts'
+import type { Reservation, ReserveOptions } from './reservation.ts'
+import type { UpToDecision } from './up-to.ts'
+import { block, consumeUpTo, reserve, reset, resetAll, run, unblock, wait } from './verbs.ts'
+import type { WaitOptions } from './wait.ts'
 
 /** A limiter: counts keys against one quota, or several, which are consumed all-or-nothing. */
 export interface RateLimiter extends LimiterReports, Blocks {
@@ -81,63 +76,48 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter
 export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRateLimiter {
   checkLimiterOptions(options)
   const storeConfig = storeConfigOf(options)
-  const { store } = storeConfig
   let active = activate(options, storeConfig)
-  const forKey = (key: string): MaybePromise<NamedPolicies> => active.forKey(key)
-  const checksFor = (verb: Verb, key: string, cost: number | Costs): MaybePromise<readonly PolicyCheck[]> =>
-    andThen(forKey(key), (named) => checksOf(named, verb, key, cost))
-  const run = (verb: Verb, key: string, cost: number | Costs): MaybePromise<Decision> =>
-    andThen(checksFor(verb, key, cost), (checks) => decideNow(verb, checks))
-  const consume = (key: string, cost?: number | Costs): MaybePromise<Decision> => active.consume(key, cost)
-  const limiter: RateLimiter = Object.assign(
-    reportsOf(() => active.policies, forKey),
-    {
-      ...blocksOf(forKey),
-      consume: (key: string, cost?: number | Costs) => promised(consume, key, cost),
-      consumeUpTo: async (key: string, units: number) =>
-        consumeUpTo(await checksFor('consume', key, checkUnits(units))),
-      peek: (key: string, cost: number | Costs = 1) => promised(run, 'peek', key, cost),
-      refund: (key: string, cost: number | Costs = 1) => promised(run, 'refund', key, cost),
-      charge: (key: string, cost: number | Costs = 1) => promised(run, 'charge', key, cost),
-      reserve: async (key: string, options: ReserveOptions = {}) => {
-        checkOptions('reserve', options, ['cost', 'maxWait'])
-        const named = await forKey(key)
-        const checks = checksOf(named, 'consume', key, options.cost ?? 1)
-        return reserve(checks, maxWaitMicros(options.maxWait), (actual: number | Costs | undefined) =>
-          actualsOf(named, actual),
-        )
-      },
-      wait: (key: string, options: WaitOptions = {}) =>
-        promised(() => {
-          checkOptions('wait', options, ['cost', 'maxWait', 'signal'])
-          const [maxWait, signal] = [maxWaitMicros(options.maxWait), checkSignal(options.signal)]
-          return andThen(checksFor('consume', key, options.cost ?? 1), (checks) => wait(checks, maxWait, signal))
-        }),
-      reset: async (key: string) => {
-        checkKey(key)
-        return resetKey(active.names.map((policy) => ({ policy, key })) as [StateKey], storeConfig)
-      },
-      resetAll: async (policy?: string) => resetAll(active.names, storeConfig, policy),
-      replace: (quotas: QuotaOptions) => {
-        checkOptions('replace', quotas, QUOTA_OPTIONS)
-        active = activate(
-          { ...options, ...NO_QUOTAS, ...quotas } as RateLimiterOptions,
-          storeConfig,
-          active.registrations,
-        )
-      },
+  const own: LimiterInternals = {
+    storeConfig,
+    active: () => active,
+    checksOf,
+    replace: (quotas) => {
+      checkOptions('replace', quotas, QUOTA_OPTIONS)
+      const replaced = { ...options, ...NO_QUOTAS, ...quotas } as RateLimiterOptions
+      active = activate(replaced, storeConfig, active.registrations)
     },
+  }
+  const consume: Consume = (key, cost) => active.consume(key, cost)
+  const limiter = Object.assign(
+    reportsOf(own),
+    verbsOf(own),
+    isSync(storeConfig.store) ? consumingNow(consume) : consumingLater(consume),
   )
-  const built = isSync(store) ? Object.assign(limiter, syncVerbs(consume)) : limiter
-  internals().set(built, { forKey, checksOf })
-  return built
+  internals().set(limiter, own)
+  return limiter
 }
 
+const verbsOf = (own: LimiterInternals): Omit<RateLimiter, keyof LimiterReports | 'consume'> => ({
+  consumeUpTo: (key, units) => consumeUpTo(own, key, units),
+  peek: (key, cost) => run(own, 'peek', key, cost),
+  refund: (key, cost) => run(own, 'refund', key, cost),
+  charge: (key, cost) => run(own, 'charge', key, cost),
+  reserve: (key, options) => reserve(own, key, options),
+  wait: (key, options) => wait(own, key, options),
+  block: (key, duration) => block(own, key, duration),
+  unblock: (key) => unblock(own, key),
+  reset: (key) => reset(own, key),
+  resetAll: (policy) => resetAll(own, policy),
+  replace: (quotas) => own.replace?.(quotas),
+})
+
+const consumingLater = (consume: Consume): Pick<RateLimiter, 'consume'> => ({
+  consume: (key, cost) => promised(consume, key, cost),
+})
+
 /** The verbs of an in-memory store: `consume` is `consumeSync` as an async function. */
-function syncVerbs(
-  consume: (key: string, cost?: number | Costs) => MaybePromise<Decision>,
-): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
-  const consumeSync: ConsumeSync = (key, cost) => {
+function consumingNow(consume: Consume): Pick<SyncRateLimiter, 'consume' | 'consumeSync'> {
+  const consumeSync: SyncRateLimiter['consumeSync'] = (key, cost) => {
     const decision = consume(key, cost)
     if (!(decision instanceof Promise)) return decision
     decision.catch(() => {})
@@ -149,12 +129,3 @@ function syncVerbs(
   // Engines inline an async function: `promised` takes a third longer.
   return { consumeSync, consume: async (key, cost) => consume(key, cost) }
 }
-
-/** What `consumeAll` needs of a limiter. */
-export interface LimiterInternals {
-  readonly forKey: (key: string) => MaybePromise<NamedPolicies>
-  readonly checksOf: typeof checksOf
-}
-
-/** The internals of limiters. */
-export const internals = (): WeakMap<RateLimiter, LimiterInternals> => processState('limiters', () => new WeakMap())

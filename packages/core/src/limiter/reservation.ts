@@ -39,7 +39,7 @@ export interface ReserveOptions {
 }
 
 /** Consumes units that may be used after `delayMs`. */
-export async function reserve<Actual>(
+export async function reserveFor<Actual>(
   checks: readonly PolicyCheck[],
   maxWaitMicros: Micros | undefined,
   actualsOf: (actual: Actual | undefined) => ActualOf,

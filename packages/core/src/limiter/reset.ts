@@ -9,7 +9,7 @@ export async function resetKey(names: readonly [StateKey, ...StateKey[]], config
 }
 
 /** Deletes all states of the named policy, or of all, in the store and in the local store. */
-export async function resetAll(
+export async function resetAllOf(
   names: readonly string[],
   { store, calls }: Pick<StoreConfig, 'store' | 'calls'>,
   named: string | undefined,

@@ -14,8 +14,10 @@ import {
   type PolicyCheck,
   type StoreAnswer,
   type StoreResult,
+  type TakenUnits,
 } from '../policies/policy.ts'
 import { isShown } from '../quotas/block-list.ts'
+import { areTaken } from '../stores/answers.ts'
 import { isSync } from '../stores/store.ts'
 
 /** The decision of `consumeUpTo`: denied if nothing was consumed. `cost` is the number of units requested. */
@@ -35,7 +37,7 @@ export function sizesUpTo(units: number): readonly number[] {
 }
 
 /** Consumes as many units as all policies have, up to the common cost of the checks. */
-export function consumeUpTo(checks: readonly PolicyCheck[]): MaybePromise<UpToDecision> {
+export function consumeUpToOf(checks: readonly PolicyCheck[]): MaybePromise<UpToDecision> {
   const [{ cost }] = checks as readonly [PolicyCheck]
   // A quota without units denies one.
   let units = Math.max(Math.min(cost, ...checks.map(({ policy }) => policy.quota.limit)), 1)
@@ -67,24 +69,34 @@ function decideUpTo(checks: readonly PolicyCheck[], deadline: CallDeadline | und
       'consumeUpTo: this store takes one batch at a time. Call consume(key, cost), or use a store with takeEach, such as memoryStore().',
     )
   }
-  const result = calls.decideEach(checks, batchesUpTo, deadline)
-  return result instanceof Promise ? result.then(withUnits) : result
+  const sizes = sizesUpTo(costOf(checks))
+  const batches = batchesOf(checks, sizes)
+  const answers = calls.takeEach(checks, batches, deadline)
+  if (!(answers instanceof Promise)) return sum(checks, sizes, answers)
+  return answers.then(
+    (taken) => sum(checks, sizes, taken),
+    async (error: unknown) => {
+      const result = await calls.fallBack(error, checks, {
+        verb: 'consume',
+        countBy: (local) => decideUpTo(local, undefined) as StoreAnswer,
+        readLate: (late) => (areAllTaken(late, batches) ? takenOf(sum(checks, sizes, late)) : undefined),
+      })
+      // Counted in this process, it has as many units as that had.
+      const [{ cost, degraded }] = result.decisions as readonly [Decision]
+      return degraded?.action === 'local' ? { ...result, checks: costing(result.checks, cost) } : result
+    },
+  )
 }
 
-/** Counted in this process, a result has as many units as that had. */
-const withUnits = (result: StoreResult): StoreResult => {
-  const [{ cost, degraded }] = result.decisions as readonly [Decision]
-  return degraded?.action === 'local' ? { ...result, checks: costing(result.checks, cost) } : result
-}
+const costOf = ([check]: readonly PolicyCheck[]): number => (check as PolicyCheck).cost
 
-function batchesUpTo(checks: readonly PolicyCheck[]): Batches {
-  const [{ cost }] = checks as readonly [PolicyCheck]
-  const sizes = sizesUpTo(cost)
-  return {
-    batches: sizes.map((size) => takesFor(costing(checks, size), 'consume', PREPAID)),
-    sum: (taken) => sum(checks, sizes, taken),
-  }
-}
+const batchesOf = (checks: readonly PolicyCheck[], sizes: readonly number[]): Batches =>
+  sizes.map((size) => takesFor(costing(checks, size), 'consume', PREPAID))
+
+const areAllTaken = (late: unknown, batches: Batches): late is readonly (readonly Taken[])[] =>
+  Array.isArray(late) && batches.every((takes, i) => areTaken(late[i], takes))
+
+const takenOf = (answer: StoreAnswer): TakenUnits | undefined => (isAllowed(answer) ? answer : undefined)
 
 /** The sum of all batches as one take; the denial of a single unit if nothing was taken. */
 function sum(

@@ -40,7 +40,7 @@ export function checkSignal(signal: unknown): Signal | undefined {
  * Resolves when it is the caller's turn, in the order of the calls. Rejects at once with a `RateLimitedError` if the wait is
  * longer than `maxWaitMicros`, or with the signal's reason if it aborts; then all units are refunded.
  */
-export async function wait(
+export async function waitFor(
   checks: readonly PolicyCheck[],
   maxWaitMicros: Micros,
   signal: Signal | undefined,

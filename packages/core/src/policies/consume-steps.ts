@@ -26,14 +26,10 @@ export interface PreparedStep extends ConsumeStep {
 /** The steps that consume units of a policy. Those of one unit, and of the last other cost, are built once. */
 export class ConsumeSteps {
   readonly one: ConsumeStep
-  readonly #policy: string
-  readonly #quota: Quota
   readonly #make: (cost: number) => ConsumeStep
   #last: ConsumeStep
 
   constructor(policy: string, quota: Quota, store: Store) {
-    this.#policy = policy
-    this.#quota = quota
     this.#make = (cost) => {
       // Frozen, because the store is given the same step for many requests.
       const step = Object.freeze(stepFor(quota, 'consume', checkCost(cost, quota, 'consume')))
@@ -50,12 +46,6 @@ export class ConsumeSteps {
     if (cost === 1) return this.one
     if (cost !== this.#last.cost) this.#last = this.#make(cost)
     return this.#last
-  }
-
-  /** What turns the results of any step of the policy into decisions. */
-  deciderOf(step: Step, cost: number): Decide {
-    const known = cost === 1 ? this.one : this.#last
-    return known.step === step ? known.decide : decider(this.#policy, this.#quota, cost, step)
   }
 }
 

@@ -75,28 +75,26 @@ export interface CallDeadline extends Deadline {
 export interface StoreCalls {
   /** Decides checks: by the store or, if it fails, by their failure modes. */
   decide(checks: Checks, verb: Verb, stepOptions?: StepOptions, deadline?: CallDeadline): MaybePromise<StoreResult>
-  /** The same by several batches, which are taken one after the other at one moment. */
-  decideEach(checks: Checks, batchesOf: (checks: Checks) => Batches, deadline?: CallDeadline): MaybePromise<StoreResult>
   /** Takes of the checks. Rejects with a `StoreError` if the store fails, as all others do. */
   take(checks: Checks, takes: readonly Take[]): MaybePromise<readonly Taken[]>
   /** Takes each batch, at one moment if the store can. */
-  takeEach(checks: Checks, batches: Batches['batches']): MaybePromise<readonly (readonly Taken[])[]>
+  takeEach(checks: Checks, batches: Batches, deadline?: CallDeadline): MaybePromise<readonly (readonly Taken[])[]>
+  /** Decides checks by their failure modes, as the store has failed; rethrows another error. */
+  fallBack(error: unknown, checks: Checks, call: FailingCall): Promise<StoreResult>
   /** Refunds units. If the store fails, the refund may be made later. */
-  refund(checks: Checks, takes: readonly Take[]): MaybePromise<unknown>
+  refund(checks: Checks, takes: readonly Take[]): MaybePromise<readonly Taken[]>
   /** Charges units. If the store fails, none are charged later. */
-  charge(checks: Checks, takes: readonly Take[]): MaybePromise<unknown>
-  /** Refunds units, and returns their states; undefined if they are not known by the deadline, or the store fails. */
-  rollback(checks: Checks, takes: readonly Take[], deadline?: CallDeadline): MaybePromise<readonly Taken[] | undefined>
-  /** Peeks; undefined if the answer is not known by the deadline, or the store fails. */
-  peek(checks: Checks, takes: readonly Take[], deadline?: CallDeadline): MaybePromise<readonly Taken[] | undefined>
-  /** The earliest deadline of the policies, for a call that began at `startMs`; undefined for an in-memory store. */
-  readonly deadlineFrom: ((checks: Checks, startMs?: number) => CallDeadline) | undefined
+  charge(checks: Checks, takes: readonly Take[]): MaybePromise<readonly Taken[]>
+  /** The earliest deadline of the policies, for a call that began at `startMs`; absent of an in-memory store. */
+  deadlineFrom?(checks: Checks, startMs?: number): CallDeadline
+  /** The answer of a call; undefined if it is not known by the deadline, or the store fails. */
+  inTime?<T>(answer: Promise<T>, checks: Checks, deadline?: CallDeadline): Promise<T | undefined>
   /** Deletes states of one key, and returns how many were stored. */
   delete(keys: readonly [StateKey, ...StateKey[]], config: CallConfig): MaybePromise<number>
   /** Deletes all states of policies, and returns how many were stored. */
   deleteAll(policies: readonly string[], store: DeletingStore): Promise<number>
-  /** The policy in the store that counts while this one does not answer; undefined if it always does. */
-  readonly localOf: ((policy: Policy) => Policy) | undefined
+  /** The policy in the store that counts while this one does not answer; absent if it always does. */
+  localOf?(policy: Policy): Policy
 }
 
 /** What a call needs to know that is not about checks. */
@@ -105,11 +103,19 @@ export type CallConfig = Pick<StoreConfig, 'store' | 'deadline' | 'logger'>
 /** A store that can list its states. */
 export type DeletingStore = Store & Required<Pick<Store, 'deleteAll'>>
 
-/** Several batches of checks, and the answer that the results of all of them are. */
-export interface Batches {
-  readonly batches: readonly (readonly Take[])[]
-  readonly sum: (taken: readonly (readonly Taken[])[]) => StoreAnswer
+/** Takes that are made one after the other: each batch all or none. */
+export type Batches = readonly (readonly Take[])[]
+
+/** A call that a store may fail: what it does, and how it is counted in this process instead. */
+export interface FailingCall {
+  readonly verb: Verb
+  readonly countBy: (local: Checks) => StoreAnswer
+  /** Reads what a late answer took; undefined if it took nothing, or is invalid: nothing has checked it yet. */
+  readonly readLate: (answer: unknown) => TakenUnits | undefined
 }
+
+/** What was taken of checks. */
+export type TakenUnits = Pick<StoreAnswer, 'checks' | 'taken'>
 
 /** The result of the checks of one store: its answer, or that of the fallback. */
 export type StoreResult = StoreAnswer | FallbackResult

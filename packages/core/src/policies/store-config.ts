@@ -3,6 +3,7 @@ import type { Duration } from '../common/time.ts'
 import { type Logger, setLogger } from '../common/warn.ts'
 import type { StoreErrorOption } from '../stores/failure-mode.ts'
 import { checkIsStore, type Store, scopeOf } from '../stores/store.ts'
+import type { StoreConfig } from './policy.ts'
 import type { ThresholdEvent } from './thresholds.ts'
 
 /** Options of a limiter that concern its store. */
@@ -57,3 +58,17 @@ export function checkStore(store: unknown, logger: Logger, replicas: number): St
   if (replicas > 1) replicasOf(owner).replicas = replicas
   return store
 }
+
+/** What a store brings that answers late: its calls, and the options of limiters that set none. */
+export type RemoteConfig = Pick<StoreConfig, 'calls' | 'deadline' | 'onStoreError' | 'replicas'>
+
+// Of all copies of this module. Enumerable, so that a copy of a store has it, too.
+const REMOTE = Symbol.for('spillway/1 remote')
+
+/** What a remote store brings; undefined for other stores. */
+export const remoteConfigOf = (store: Store | undefined): RemoteConfig | undefined =>
+  (store as { readonly [REMOTE]?: RemoteConfig } | undefined)?.[REMOTE]
+
+/** Makes a store bring it. */
+export const withRemoteConfig = <S extends object>(store: S, config: RemoteConfig | undefined): S =>
+  Object.assign(store, config && { [REMOTE]: config })

@@ -1,6 +1,5 @@
 import type { Decision } from '../decisions/decision.ts'
 import type { PolicyCheck } from '../policies/policy.ts'
-import { isBlockList } from '../quotas/block-list.ts'
 import type { Verb } from '../steps/step-options.ts'
 import type { FallbackLimiter } from '../stores/failure-mode.ts'
 import type { Substitute } from './substitute.ts'
@@ -17,19 +16,16 @@ interface LimiterAnswer {
   readonly decision: Decision
 }
 
-/** Counts checks by the limiters that are their failure modes. A block list is not counted. */
+/** Counts checks by the limiters that are their failure modes. */
 export async function countByLimiters(checks: readonly PolicyCheck[], verb: Verb): Promise<LimiterCount> {
-  const counted = checks.filter(({ policy }) => !isBlockList(policy.quota))
-  const results = await Promise.allSettled(counted.map((check) => ask(check, verb)))
+  const results = await Promise.allSettled(checks.map((check) => ask(check, verb)))
   const answers = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-  const settle: Substitute['settle'] = async (actualOf) => {
-    await Promise.allSettled(answers.map((each) => correct(each, actualOf(each.check))))
-  }
   return {
     failed: results.find((each) => each.status === 'rejected'),
     decisionOf: (check) => answers.find((each) => each.check === check)?.decision,
-    rollback: () => settle(() => 0),
-    settle,
+    settle: async (actualOf) => {
+      await Promise.allSettled(answers.map((each) => correct(each, actualOf(each.check))))
+    },
   }
 }
 

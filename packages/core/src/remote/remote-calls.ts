@@ -10,12 +10,12 @@ import {
   type StoreAnswer,
   type StoreCalls,
 } from '../policies/policy.ts'
-import { areTaken, checkDeleted } from '../stores/answers.ts'
+import { checkDeleted } from '../stores/answers.ts'
 import type { Take } from '../stores/store.ts'
 import { breakerOf } from './breaker.ts'
 import { deadlineIn, unlessExpired } from './deadline.ts'
 import { fallBack } from './failure-modes.ts'
-import { lateAnswerTo, type ReadLate, refundLate } from './late-units.ts'
+import { lateAnswerTo, lateUnits, NONE_USED } from './late-units.ts'
 import { localOf } from './local-count.ts'
 import { localStoreOf } from './local-store.ts'
 import { deleteFrom, takeEachFrom, takeFrom } from './store-call.ts'
@@ -34,36 +34,20 @@ export const REMOTE_CALLS: StoreCalls = {
         }),
     )
   },
-  decideEach(checks, batchesOf, deadline) {
-    const { batches, sum } = batchesOf(checks)
-    return takeEach(checks, batches, deadline).then(sum, (error: unknown) =>
-      fallBack(error, checks, {
-        verb: 'consume',
-        countBy: (local) => SYNC_CALLS.decideEach(local, batchesOf) as StoreAnswer,
-        readLate: lateSumOf({ batches, sum }),
-      }),
-    )
-  },
   take,
   takeEach,
+  fallBack,
   refund,
   async charge(checks, takes) {
     try {
       return await take(checks, takes)
     } catch (error) {
       // If the charge is reported as failed and applied later, it is refunded.
-      if (error instanceof StoreError) refundLate(error, lateAnswerTo(checks, takes))
+      if (error instanceof StoreError) lateUnits(error, lateAnswerTo(checks, takes)).settle(NONE_USED)
       throw error
     }
   },
-  rollback(checks, takes, deadline) {
-    const refunded = refund(checks, takes)
-    return unlessExpired(refunded, deadline ?? deadlineFrom(checks))
-  },
-  peek(checks, takes, deadline) {
-    const seen = take(checks, takes)
-    return unlessExpired(seen, deadline ?? deadlineFrom(checks))
-  },
+  inTime: (answer, checks, deadline = deadlineFrom(checks)) => unlessExpired(answer, deadline),
   deadlineFrom,
   async delete(keys, { store, deadline, logger }) {
     const local = localStoreOf(store).deleteSync(keys)
@@ -91,7 +75,7 @@ function take(
 
 function takeEach(
   checks: readonly PolicyCheck[],
-  batches: Batches['batches'],
+  batches: Batches,
   deadline: CallDeadline = deadlineFrom(checks),
 ): Promise<readonly (readonly Taken[])[]> {
   const { store, logger } = configOf(checks)
@@ -110,12 +94,3 @@ async function refund(checks: readonly PolicyCheck[], takes: readonly Take[]): P
     throw error
   }
 }
-
-/** Reads the late answer to several batches. */
-const lateSumOf =
-  ({ batches, sum }: Batches): ReadLate =>
-  (answer) => {
-    if (!Array.isArray(answer) || !batches.every((takes, i) => areTaken(answer[i], takes))) return undefined
-    const late = sum(answer)
-    return late.decisions.every(({ allowed }) => allowed) ? late : undefined
-  }

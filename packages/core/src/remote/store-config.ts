@@ -3,7 +3,7 @@ import { checkCount, checkFunctions } from '../common/options.ts'
 import { DEADLINE, micros } from '../common/time.ts'
 import { checkLogger } from '../common/warn.ts'
 import type { StoreCalls, StoreConfig } from '../policies/policy.ts'
-import { checkStore, type StoreOptions } from '../policies/store-config.ts'
+import { checkStore, remoteConfigOf, type StoreOptions } from '../policies/store-config.ts'
 import { thresholdWatch } from '../policies/thresholds.ts'
 import { checkStoreError } from '../stores/failure-mode.ts'
 import { isSync, type Store } from '../stores/store.ts'
@@ -13,13 +13,17 @@ import { REMOTE_CALLS } from './remote-calls.ts'
 export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
   const logger = checkLogger(options.logger)
   checkFunctions(options, ['onThreshold'])
-  const replicas = checkCount('replicas', options.replicas ?? 1, 1)
+  const brought = remoteConfigOf(options.store)
+  const replicas = checkCount('replicas', options.replicas ?? brought?.replicas ?? 1, 1)
   const store = checkStore(options.store, logger, replicas)
   return {
     store,
     calls: callsTo(store),
-    deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
-    onStoreError: checkStoreError(options.onStoreError ?? 'local'),
+    deadline:
+      options.deadline === undefined && brought !== undefined
+        ? brought.deadline
+        : micros(options.deadline ?? DEADLINE, 'deadline'),
+    onStoreError: checkStoreError(options.onStoreError ?? brought?.onStoreError ?? 'local'),
     replicas,
     logger,
     thresholds: options.onThreshold && thresholdWatch(options.onThreshold, logger),

@@ -1,4 +1,5 @@
 import type { Micros } from '../common/time.ts'
+import { remoteConfigOf, withRemoteConfig } from '../policies/store-config.ts'
 import {
   type Deadline,
   type ListedState,
@@ -15,12 +16,15 @@ import {
 export const storeTraits = (
   store: Store,
   keyInStore: (key: StateKey) => StateKey = (key) => key,
-): Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'> => ({
-  scope: printed(scopeOf(store)),
-  ...(store.slotOf && { slotOf: (key) => (store as Required<Store>).slotOf(keyInStore(key)) }),
-  ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(keyInStore(key)) }),
-  ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
-})
+): Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'> => {
+  const traits: Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'> = {
+    scope: printed(scopeOf(store)),
+    ...(store.slotOf && { slotOf: (key) => (store as Required<Store>).slotOf(keyInStore(key)) }),
+    ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(keyInStore(key)) }),
+    ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
+  }
+  return withRemoteConfig(traits, remoteConfigOf(store))
+}
 
 /** The scope of a store of others may show its client. */
 const printed = (scope: StoreScope & { readonly kind?: string }): StoreScope =>

@@ -115,7 +115,9 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/remote/remote-calls.ts',
     seed: 14,
     property: 'nothingIsLost',
-    replaced: [['if (error instanceof StoreError) refundLate(error, lateAnswerTo(checks, takes))', '']],
+    replaced: [
+      ['if (error instanceof StoreError) lateUnits(error, lateAnswerTo(checks, takes)).settle(NONE_USED)', ''],
+    ],
   },
   {
     name: 'a failure of one store leaves the units of another',

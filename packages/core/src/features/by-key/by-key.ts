@@ -9,7 +9,7 @@ import type { CompiledPolicy, HttpPolicy } from '../../http/pipeline/compiled.ts
 import { blockKey, canBlock, cannotBlock, unblockKey } from '../../limiter/block.ts'
 import { type Inspection, inspectKey } from '../../limiter/inspect.ts'
 import { type KeyList, type ListOptions, listKeys } from '../../limiter/list.ts'
-import { resetAll, resetKey } from '../../limiter/reset.ts'
+import { resetAllOf, resetKey } from '../../limiter/reset.ts'
 import type { Policy, PolicyCheck } from '../../policies/policy.ts'
 import { shadowName } from '../../policies/state-names.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
@@ -137,7 +137,7 @@ export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
       const selected = policy === undefined ? all : selectedOf('resetAll', all, policy)
       const counts = await Promise.all(
         selected.map(({ registrations, storeConfig }) =>
-          resetAll(
+          resetAllOf(
             registrations.map(({ name }) => name),
             storeConfig,
             undefined,

@@ -1,0 +1,17 @@
+// What limiters have that only consume, and what other apps add to it, a function each.
+
+export { type LeanLimiter, type LeanLimiterOptions, rateLimiter, type SyncLeanLimiter } from './limiter/lean-limiter.ts'
+export {
+  block,
+  charge,
+  consumeUpTo,
+  inspect,
+  list,
+  refund,
+  replace,
+  reserve,
+  resetAll,
+  unblock,
+  wait,
+} from './limiter/lean-verbs.ts'
+export { type RemoteStoreOptions, remoteStore } from './remote/remote-store.ts'

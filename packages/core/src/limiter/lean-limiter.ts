@@ -1,0 +1,117 @@
+import { type ConsumeSync, consumeOne } from '../checks/consume-one.ts'
+import { QuotaError } from '../common/errors.ts'
+import { checkOptions } from '../common/options.ts'
+import { checkLogger, type Logger } from '../common/warn.ts'
+import type { Decision } from '../decisions/decision.ts'
+import type { Step, Taken } from '../kernels/kernel.ts'
+import { reportPolicies } from '../policies/on-policies.ts'
+import { type Policy, policyOf, type StoreConfig } from '../policies/policy.ts'
+import { checkStore, remoteConfigOf } from '../policies/store-config.ts'
+import type { Quota } from '../quotas/quota-types.ts'
+import { checkKey, checkUnits } from '../steps/verbs.ts'
+import { isSync, type StateKey, type Store, type SyncStore } from '../stores/store.ts'
+import { internals } from './internals.ts'
+
+/** Options of a lean limiter. */
+export interface LeanLimiterOptions {
+  /** How many units per time, such as `perMinute(100)`. */
+  readonly quota: Quota
+  /** Where the counts are kept. A remote store of your own: `remoteStore(store)`. */
+  readonly store: Store
+  /**
+   * The name of the limiter: its policy's name in decisions, and part of its states' names in the store.
+   * @default `'default'`
+   */
+  readonly name?: string
+  /**
+   * Where warnings and store failures are logged.
+   * @default `console`
+   */
+  readonly logger?: Logger
+}
+
+/** A limiter that consumes. Its other verbs are functions of it: `refund(limiter, key)`. */
+export interface LeanLimiter {
+  /**
+   * Consumes `cost` units (default: 1) if they are available. A denial is a decision, not an error. If the store fails,
+   * its failure mode decides.
+   */
+  consume(key: string, cost?: number): Promise<Decision>
+  /** Returns the decision of `consume`, without consuming. `remaining` is the number of units before the request. */
+  peek(key: string, cost?: number): Promise<Decision>
+  /** Resets a key, which becomes new. Resolves with whether there was a state of it, which may have been full again. */
+  reset(key: string): Promise<boolean>
+}
+
+/** A lean limiter on an in-memory store: it can also decide without a promise. */
+export interface SyncLeanLimiter extends LeanLimiter {
+  /** The decision of `consume`, without a promise. */
+  consumeSync(key: string, cost?: number): Decision
+}
+
+/** Builds a lean limiter on an in-memory store. Throws a `QuotaError` if an option is invalid. */
+export function rateLimiter(options: LeanLimiterOptions & { readonly store: SyncStore }): SyncLeanLimiter
+/** Builds a lean limiter on any store. Throws a `QuotaError` if an option is invalid. */
+export function rateLimiter(options: LeanLimiterOptions): LeanLimiter
+export function rateLimiter(options: LeanLimiterOptions): LeanLimiter {
+  checkOptions('rateLimiter', options, ['quota', 'name', 'store', 'logger'], broughtBy)
+  const logger = checkLogger(options.logger)
+  const store = checkStore(options.store, logger, 1)
+  const remote = remoteConfigOf(store)
+  if (!isSync(store) && remote === undefined) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', 'this store answers late. Write store: remoteStore(store).')
+  }
+  // An in-memory store needs no more of a configuration.
+  const config = { replicas: 1, ...remote, store, logger } as StoreConfig
+  const policy = policyOf(options.name ?? 'default', options.quota, config)
+  reportPolicies([policy])
+  const limiter = isSync(store) ? onSyncStore(policy, store) : onRemoteStore(policy)
+  internals().set(limiter, { policy })
+  return limiter
+}
+
+/** What brings an option that only the full limiter has. */
+const broughtBy = (option: string): string | undefined =>
+  ['deadline', 'onStoreError', 'replicas'].includes(option)
+    ? `Write store: remoteStore(store, { ${option} }).`
+    : ['quotas', 'spill', 'blocks', 'onThreshold'].includes(option)
+      ? "The rateLimiter of '@spillway/core' has it."
+      : undefined
+
+function onSyncStore({ name, steps }: Policy, store: SyncStore): SyncLeanLimiter {
+  const { clock } = store
+  const stateOf = (key: string): StateKey => ({ policy: name, key: checkKey(key) })
+  const takeOnce = (key: string, step: Step): Taken => store.takeSync([{ ...stateOf(key), step }])[0] as Taken
+  const consume: ConsumeSync<number> = (key, cost = 1) => {
+    const { take, step, decide } = steps.costing(cost)
+    return decide(take && clock ? take.take(checkKey(key), clock()) : takeOnce(key, step))
+  }
+  const { take, decide } = steps.one
+  const consumeSync = take && clock ? consumeOne(clock, take, decide, consume) : consume
+  return {
+    consumeSync,
+    consume: async (key, cost) => consumeSync(key, cost),
+    peek: async (key, cost = 1) => {
+      const { step, decide } = steps.costing(cost)
+      return decide(takeOnce(key, peekOf(step)))
+    },
+    reset: async (key) => store.deleteSync([stateOf(key)]) > 0,
+  }
+}
+
+const peekOf = (step: Step): Step =>
+  step.kernel === 'penalty' ? { ...step, peek: true, extend: false } : { ...step, peek: true }
+
+function onRemoteStore(policy: Policy): LeanLimiter {
+  const { storeConfig } = policy
+  const decide = async (verb: 'consume' | 'peek', key: string, cost = 1): Promise<Decision> => {
+    const check = { policy, key: checkKey(key), cost: checkUnits(cost) }
+    return (await storeConfig.calls.decide([check], verb)).decisions[0] as Decision
+  }
+  return {
+    consume: (key, cost) => decide('consume', key, cost),
+    peek: (key, cost) => decide('peek', key, cost),
+    reset: async (key) =>
+      (await storeConfig.calls.delete([{ policy: policy.name, key: checkKey(key) }], storeConfig)) > 0,
+  }
+}

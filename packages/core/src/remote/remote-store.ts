@@ -1,0 +1,36 @@
+import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkCount, checkOptions } from '../common/options.ts'
+import { DEADLINE, micros } from '../common/time.ts'
+import { type StoreOptions, withRemoteConfig } from '../policies/store-config.ts'
+import { checkStoreError } from '../stores/failure-mode.ts'
+import { checkIsStore, isSync, type Store } from '../stores/store.ts'
+import { REMOTE_CALLS } from './remote-calls.ts'
+
+/** Options of `remoteStore`: those of its limiters that set none of their own. */
+export type RemoteStoreOptions = Pick<StoreOptions, 'deadline' | 'onStoreError' | 'replicas'>
+
+const OPTIONS = ['deadline', 'onStoreError', 'replicas']
+
+/**
+ * Gives a store that answers late what its limiters need: a deadline, a circuit breaker, a failure mode, and refunds of what it
+ * takes late. Stores of Spillway have it; a lean limiter needs it for a store of your own. Returns the store itself. Throws
+ * a `QuotaError` if the store is in memory, or an option is invalid.
+ */
+export function remoteStore<S extends Store>(store: S, options: RemoteStoreOptions = {}): S {
+  checkIsStore('the store of remoteStore', store)
+  checkOptions('remoteStore', options, OPTIONS)
+  const problem = isSync(store)
+    ? 'it answers in the same tick, and needs none of this. Give it to the limiter itself'
+    : Object.isExtensible(store)
+      ? undefined
+      : 'it is frozen. Pass a copy: { ...store }'
+  if (problem !== undefined) {
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `remoteStore cannot take ${formatValue(store)}: ${problem}.`)
+  }
+  return withRemoteConfig(store, {
+    calls: REMOTE_CALLS,
+    deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
+    onStoreError: checkStoreError(options.onStoreError ?? 'local'),
+    replicas: checkCount('replicas', options.replicas ?? 1, 1),
+  })
+}
