@@ -84,7 +84,7 @@ test('hung commits: a lost synchronous standby leaves requests counted locally, 
     await admin.query('SELECT pg_reload_conf()')
   }
   await standby('lost')
-  // Commits wait from when the checkpointer has read the setting, which no view shows.
+  // Commits wait only once the server has read the setting, which no view shows.
   for (let i = 0; !(await limiter.consume(`ready ${i}`)).degraded; i++);
   const row = await comesBack(limiter, patient, async () => {
     const { rowCount } = await admin.query(`SELECT FROM pg_stat_activity WHERE application_name = 'limits'`)
