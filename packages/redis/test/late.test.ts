@@ -108,7 +108,8 @@ describe.each(
     expect(calls.map((each) => each.status === 'rejected' && each.reason instanceof StoreError)).toEqual(
       Array(10).fill(true),
     )
-    expect(storeHealth(store).circuit).toBe('open')
+    // Half-open, if the calls took longer than it is open at first.
+    expect(storeHealth(store).circuit).not.toBe('closed')
     await until(async () => (await left()) === 40)
     proxy.set('fair')
     await until(async () => (await left()) === 60)
