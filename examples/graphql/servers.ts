@@ -1,4 +1,5 @@
-// The same schema in GraphQL Yoga and in Apollo Server: each client may search 30 times a minute, and export twice an hour.
+// The same schema in GraphQL Yoga and in Apollo Server: each client may search 30 times at once, and then
+// 30 times a minute, and export twice at once, and then twice an hour.
 
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { pathToFileURL } from 'node:url'

@@ -1,5 +1,5 @@
-// A count that all processes share, on a Redis Cluster: each user may send 10 requests a second, and 1,000 an hour. For a
-// standalone Redis, write `new Redis(url)` instead of the cluster; nothing else changes.
+// A count that all processes share, on a Redis Cluster: each user may send 10 requests at once, and then 10 a second, of 1,000
+// at once and then 1,000 an hour. For a standalone Redis, write `new Redis(url)` instead of the cluster; nothing else changes.
 
 import { pathToFileURL } from 'node:url'
 import { perHour, perSecond, rateLimit } from '@spillway/express'
