@@ -23,11 +23,14 @@ export interface PreparedStep extends ConsumeStep {
   readonly take: PreparedTake
 }
 
-/** The steps that consume units of a policy. Those of one unit, and of the last other cost, are built once. */
+/** How many costs have their steps kept, one for each end of a number in bits: building a step takes longer than a take. */
+const KEPT = 64
+
+/** The steps that consume units of a policy. That of one unit is built once, and those of some other costs are kept. */
 export class ConsumeSteps {
   readonly one: ConsumeStep
   readonly #make: (cost: number) => ConsumeStep
-  #last: ConsumeStep
+  readonly #kept: (ConsumeStep | undefined)[] = []
 
   constructor(policy: string, quota: Quota, store: Store) {
     this.#make = (cost) => {
@@ -38,14 +41,18 @@ export class ConsumeSteps {
     // Once, because prepared takes count by it without a check.
     if (preparesTakes(store)) checkTime('clock of a store', store.clock())
     this.one = this.#make(1)
-    this.#last = this.one
   }
 
   /** Throws a `QuotaError` if the cost is invalid. */
   costing(cost: number): ConsumeStep {
     if (cost === 1) return this.one
-    if (cost !== this.#last.cost) this.#last = this.#make(cost)
-    return this.#last
+    // Only numbers have bits: other values are rejected as costs.
+    const place = typeof cost === 'number' ? cost & (KEPT - 1) : 0
+    const known = this.#kept[place]
+    if (known?.cost === cost) return known
+    const made = this.#make(cost)
+    this.#kept[place] = made
+    return made
   }
 }
 
