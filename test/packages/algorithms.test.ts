@@ -51,6 +51,33 @@ test('a quota of an algorithm that a bundle does not have is rejected when the l
   expect(() => rateLimiter({ quota, store: memoryStore() })).toThrow('quota must be built by perMinute(100)')
 })
 
+const lean =
+  "import { perMinute as lean } from '@spillway/memory/lean'; import { memoryStore, rateLimiter } from '@spillway/memory'"
+
+test('a quota of a lean entry is rejected by a limiter that does more than it brings, when the limiter is built', async () => {
+  const code = `${lean}; export const build = () => rateLimiter({ quota: lean(2), store: memoryStore() })`
+  const { text } = await bundleOf(app, code, { format: 'iife', globalName: 'bundle' })
+  const { build } = runInNewContext(`${text};bundle`, { console, performance }) as { build: () => unknown }
+  expect(build).toThrow("Import perMinute from '@spillway/core'")
+})
+
+test.each(['lean(1), perMinute(1)', 'perMinute(1), lean(1)'])(
+  'where the whole algorithm is there, too, both quotas of %s have it',
+  async (quotas) => {
+    const code = `${lean}; import { perMinute } from '@spillway/core'
+      export const limiters = [${quotas}].map((quota) => rateLimiter({ quota, store: memoryStore() }))`
+    const { text } = await bundleOf(app, code, { format: 'iife', globalName: 'bundle' })
+    const { limiters } = runInNewContext(`${text};bundle`, { console, performance }) as {
+      limiters: core.SyncRateLimiter[]
+    }
+    for (const limiter of limiters) {
+      expect([1, 2].map(() => limiter.consumeSync('ann').allowed)).toEqual([true, false])
+      await limiter.refund('ann')
+      expect(limiter.consumeSync('ann').allowed).toBe(true)
+    }
+  },
+)
+
 test('a bundle runs a quota of another one in the same process', async () => {
   const code = (names: string): string => `export { ${names} } from '@spillway/memory'`
   const [one, two] = await Promise.all(

@@ -33,6 +33,7 @@ const uses: readonly [use: string, most: Sizes, code: string][] = [
   ['rateLimit for h3 1', [55_900, 54_200], adapter('h3/v1')],
   ['rateLimit for Elysia', [56_300, 54_600], adapter('elysia')],
   ['Hono with trusted proxies, selectors and match', [56_200, 54_500], FEATURES],
+  ['a lean quota and store', [7_800, 7_600], "export { memoryStore, perMinute } from '@spillway/memory/lean'"],
   ['rateLimiter over redisStore', [48_900, 46_300], REDIS_LIMITER],
   ['redisStore', [26_500, 24_600], "export { redisStore } from '@spillway/redis'"],
 ]
@@ -48,6 +49,7 @@ const entries: Readonly<Record<string, Sizes>> = {
   '@spillway/core': [42_200, 40_800],
   '@spillway/core/http': [46_200, 44_700],
   '@spillway/core/internal': [19_900, 19_400],
+  '@spillway/core/lean': [4_300, 4_200],
   '@spillway/core/rules': [19_900, 19_700],
   '@spillway/elysia': [74_300, 71_800],
   '@spillway/express': [73_700, 71_300],
@@ -59,6 +61,7 @@ const entries: Readonly<Record<string, Sizes>> = {
   '@spillway/hono': [74_100, 71_700],
   '@spillway/koa': [73_100, 70_600],
   '@spillway/memory': [42_000, 40_900],
+  '@spillway/memory/lean': [7_800, 7_600],
   '@spillway/memory/adapter': [50_100, 48_400],
   '@spillway/nestjs': [77_700, 75_200],
   '@spillway/nestjs/throttler': [31_900, 30_900],

@@ -1,5 +1,6 @@
 // What limiters have that only consume, and what other apps add to it, a function each.
 
+export { perDay, perHour, perMinute, perSecond } from './builders/lean-rates.ts'
 export { type LeanLimiter, type LeanLimiterOptions, rateLimiter, type SyncLeanLimiter } from './limiter/lean-limiter.ts'
 export {
   block,
@@ -14,4 +15,6 @@ export {
   unblock,
   wait,
 } from './limiter/lean-verbs.ts'
+export type { RateOptions } from './quotas/quota-options.ts'
+export type { BucketQuota } from './quotas/quota-types.ts'
 export { type RemoteStoreOptions, remoteStore } from './remote/remote-store.ts'

@@ -1,4 +1,3 @@
-import type { FractionalBucket, State } from '@spillway/core'
 import { Pages } from './pages.ts'
 
 /**
@@ -27,19 +26,5 @@ export class Earlies {
 
   set(slot: number, early: number): void {
     if (this.scale !== 1) this.#parts.set(slot, early)
-  }
-
-  /** The state of a bucket that is full again at `moment`, or earlier by the stored parts. */
-  stateOf(slot: number, moment: number): number | FractionalBucket {
-    const early = this.get(slot)
-    if (early === 0) return moment
-    return { tat: moment, gross: Math.abs(moment), turn: 0, scale: this.scale, early, grossEarly: early }
-  }
-
-  /** Reports whether a timestamp and its parts represent a state completely. */
-  holds(state: State): state is FractionalBucket {
-    if (typeof state !== 'object' || !('grossEarly' in state)) return false
-    const { tat, gross, turn, early, grossEarly, scale } = state
-    return gross === tat && turn === 0 && early === grossEarly && this.adopt(scale)
   }
 }

@@ -1,11 +1,11 @@
 import type { Micros, PreparedTake, SlidingLogStep, SlidingLogTaken, Taken } from '@spillway/core'
 import { unitTime } from '@spillway/core/internal'
+import type { AnyStates } from './any-states.ts'
 import { GENERAL, NONE, type Reused } from './bucket-take.ts'
 import { append, FIRST, HEAD, type Log, leavingAt, newLog, UNITS } from './log.ts'
-import type { PolicyStates } from './policy-states.ts'
 
 /** The sliding-log kernel on a log in place. The kernel itself decides if the clock has stepped back. */
-export function logTake(states: PolicyStates, step: SlidingLogStep, general: PreparedTake): PreparedTake {
+export function logTake(states: AnyStates, step: SlidingLogStep, general: PreparedTake): PreparedTake {
   const { increment, check, limit, window } = step
   const unit = Math.fround(unitTime(step))
   const taken: Reused<SlidingLogTaken> = { allowed: false, now: 0, used: 0, fitsAt: 0, freesAt: 0, emptyAt: 0 }

@@ -2,7 +2,7 @@ import type { Micros } from '@spillway/core'
 import { digester } from '@spillway/core/internal'
 import { asDigest, Hashes, isDigest, lengthIn, NONE, SHORT } from './hashes.ts'
 import { PAGE, PAGE_BITS, PLACE } from './pages.ts'
-import { hexOf, type Slots, type StoredKey } from './slots.ts'
+import { hexOf, type ListedSlots, type StoredKey } from './slots.ts'
 import { Table } from './table.ts'
 
 /** The number of hash tables: a power of two. Only one of them grows at a time, so that no pause is long. */
@@ -20,7 +20,7 @@ const PACKED_KEY = 3
  * tens of milliseconds whenever it grows. A million strings do the same whenever garbage is collected. Keys that are
  * too long or not Latin-1 are stored as digests.
  */
-export class PackedSlots implements Slots {
+export class PackedSlots implements ListedSlots {
   // Two views of the same pages.
   readonly #moments: Float64Array[] = []
   readonly #ints: Int32Array[] = []

@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import { digester, hasKnownIndexHashes } from '@spillway/core/internal'
+import { digester, hasKnownHashes, hasKnownIndexHashes } from '@spillway/core/internal'
 
 /** The key of a slot, as it is stored. */
 export interface StoredKey {
@@ -16,12 +16,16 @@ export interface Slots {
   set(key: string, slot: number): void
   /** Whether a key has this slot. */
   isTaken(slot: number): boolean
-  /** The key of a slot that is taken. */
-  keyOf(slot: number): StoredKey
   /** Removes the key of a slot. */
   clear(slot: number): void
   moment(slot: number): Micros
   move(slot: number, moment: Micros): void
+}
+
+/** Slots whose keys can be listed. */
+export interface ListedSlots extends Slots {
+  /** The key of a slot that is taken. */
+  keyOf(slot: number): StoredKey
 }
 
 /** The initial capacity, in slots. */
@@ -32,39 +36,36 @@ const LONGEST = 256
 /** Slots in a Map: the fastest way up to some 100,000 keys, because the engine has cached the hashes of strings. */
 export class MapSlots implements Slots {
   readonly #slots = new Map<string, number>()
-  readonly #keys: (string | undefined)[] = []
+  /** The stored keys. */
+  protected readonly names: (string | undefined)[] = []
+  /** The slots whose key is a digest. */
+  protected readonly digested: Set<number> = new Set()
   #moments = new Float64Array(LEAST)
   #digest: ((key: string) => string) | undefined
-  readonly #marksIndexes = hasKnownIndexHashes()
-  /** The slots whose key is a digest. */
-  readonly #digested = new Set<number>()
+  protected readonly marksIndexes: boolean = hasKnownIndexHashes()
+  /** The longest key that is stored as it is: none, where clients can choose keys that collide. */
+  readonly #longest = hasKnownHashes() ? -1 : LONGEST
 
   find(key: string): number {
-    return this.#slots.get(key.length > LONGEST || this.#marksIndexes ? this.#nameOf(key) : key) ?? -1
+    return this.#slots.get(key.length > this.#longest || this.marksIndexes ? this.#nameOf(key) : key) ?? -1
   }
 
   set(key: string, slot: number): void {
     const name = copyOf(this.#nameOf(key))
-    this.#keys[slot] = name
+    this.names[slot] = name
     this.#slots.set(name, slot)
-    if (key.length > LONGEST) this.#digested.add(slot)
+    if (key.length > LONGEST) this.digested.add(slot)
     if (slot === this.#moments.length) this.#grow()
   }
 
   isTaken(slot: number): boolean {
-    return this.#keys[slot] !== undefined
+    return this.names[slot] !== undefined
   }
 
   clear(slot: number): void {
-    this.#slots.delete(this.#keys[slot] as string)
-    if (this.#digested.size > 0) this.#digested.delete(slot)
-    this.#keys[slot] = undefined
-  }
-
-  keyOf(slot: number): StoredKey {
-    const name = this.#keys[slot] as string
-    if (this.#digested.has(slot)) return { key: hexOf(name), isDigest: true }
-    return { key: this.#marksIndexes && name.startsWith(MARK) ? name.slice(MARK.length) : name, isDigest: false }
+    this.#slots.delete(this.names[slot] as string)
+    if (this.digested.size > 0) this.digested.delete(slot)
+    this.names[slot] = undefined
   }
 
   moment(slot: number): Micros {
@@ -77,7 +78,7 @@ export class MapSlots implements Slots {
 
   /** The name of a key in the Map. */
   #nameOf(key: string): string {
-    if (key.length <= LONGEST) return this.#marksIndexes && needsMark(key) ? MARK + key : key
+    if (key.length <= this.#longest) return this.marksIndexes && needsMark(key) ? MARK + key : key
     this.#digest ??= digester()
     return this.#digest(key)
   }
@@ -86,6 +87,15 @@ export class MapSlots implements Slots {
     const moments = new Float64Array(2 * this.#moments.length)
     moments.set(this.#moments)
     this.#moments = moments
+  }
+}
+
+/** The same slots, of which the keys can be listed. */
+export class ListedMapSlots extends MapSlots implements ListedSlots {
+  keyOf(slot: number): StoredKey {
+    const name = this.names[slot] as string
+    if (this.digested.has(slot)) return { key: hexOf(name), isDigest: true }
+    return { key: this.marksIndexes && name.startsWith(MARK) ? name.slice(MARK.length) : name, isDigest: false }
   }
 }
 

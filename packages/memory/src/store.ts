@@ -1,17 +1,27 @@
-import type { Micros, State, StateKey, SyncStore, Take, Taken } from '@spillway/core'
+import type { Micros, State, SyncStore, Taken } from '@spillway/core'
 import {
   checkBoolean,
   checkCount,
   checkFunctions,
   checkOptions,
+  hasKnownHashes,
   takenOf as resultOf,
   runKernel,
 } from '@spillway/core/internal'
+import { AnyStates } from './any-states.ts'
 import { checkedClock, steadyClock } from './clock.ts'
+import { countingStore } from './counting-store.ts'
+import { KernelTake } from './kernel-take.ts'
 import { warnOfLoneCounter } from './lone-counter.ts'
-import { PolicyStates } from './policy-states.ts'
-import { KernelTake, prepare } from './prepare.ts'
+import { PackedSlots } from './packed-slots.ts'
+import { prepare } from './prepare.ts'
+import { ListedMapSlots } from './slots.ts'
 
+/** The maximum number of keys in one Map: a Map of a million blocks the program for tens of milliseconds as it grows. */
+const MAX_MAP_KEYS = 131_072
+
+/** The default of `maxKeys`. */
+export const MOST_KEYS = 100_000
 /** How many slots are listed at once: less than a millisecond of work. */
 const CHUNK = 500
 
@@ -51,37 +61,22 @@ export interface MemoryStore extends SyncStore {
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, ['maxKeys', 'clock', 'perProcess'])
   checkFunctions(options, ['clock'])
-  const maxKeys = checkCount('maxKeys', options.maxKeys ?? 100_000, 1)
+  const maxKeys = checkCount('maxKeys', options.maxKeys ?? MOST_KEYS, 1)
   const clock = options.clock === undefined ? steadyClock() : checkedClock(options.clock)
   const perProcess = checkBoolean('perProcess', options.perProcess)
-  // One map per policy: the hot path need not concatenate policy and key.
-  const statesByPolicy = new Map<string, PolicyStates>()
-  const statesOf = (policy: string): PolicyStates => {
-    const known = statesByPolicy.get(policy)
-    if (known !== undefined) return known
+  const statesByPolicy = new Map<string, AnyStates>()
+  const newStates = (): AnyStates => {
     // Not when the store is made: its limiters then have no logger yet.
     if (!perProcess && statesByPolicy.size === 0) warnOfLoneCounter(store)
-    const states = new PolicyStates(maxKeys)
-    statesByPolicy.set(policy, states)
-    return states
+    return new AnyStates(
+      maxKeys,
+      maxKeys <= MAX_MAP_KEYS && !hasKnownHashes() ? new ListedMapSlots() : new PackedSlots(),
+    )
   }
-  const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
-    const takes = ops.map(({ policy, step }) => new KernelTake(statesOf(policy), step))
-    const fits = takes.map((take, i) => take.look((ops[i] as Take).key, at))
-    const allowed = fits.every((each) => each)
-    return takes.map((take) => take.commit(allowed))
-  }
-  const deleteSync = (keys: readonly StateKey[]): number =>
-    keys.filter(({ policy, key }) => statesByPolicy.get(policy)?.delete(key)).length
-  const sum = (of: (states: PolicyStates) => number): number =>
+  const sum = (of: (states: AnyStates) => number): number =>
     [...statesByPolicy.values()].reduce((all, states) => all + of(states), 0)
   const store: MemoryStore = {
-    prepareSync: (policy, step) => prepare(statesOf(policy), step),
-    clock,
-    takeSync,
-    deleteSync,
-    take: async (ops, at) => takeSync(ops, at),
-    delete: async (keys) => deleteSync(keys),
+    ...countingStore(clock, statesByPolicy, newStates, prepare, (states, step) => new KernelTake(states, step)),
     deleteAll: async (policies) =>
       policies.reduce((sum, policy) => sum + (statesByPolicy.get(policy)?.clear() ?? 0), 0),
     async *list(policy, step) {

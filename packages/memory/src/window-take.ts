@@ -1,12 +1,12 @@
 import type { Micros, PreparedTake, SlidingWindowStep, SlidingWindowTaken, Taken } from '@spillway/core'
 import { unitTime } from '@spillway/core/internal'
+import type { AnyStates } from './any-states.ts'
 import { GENERAL, NONE, type Reused } from './bucket-take.ts'
-import type { PolicyStates } from './policy-states.ts'
 import type { Slots } from './slots.ts'
 import { MOST_COUNT, type Windows } from './windows.ts'
 
 /** The sliding-window kernel on stored numbers. The kernel itself decides about counts that are too large for those. */
-export function windowTake(states: PolicyStates, step: SlidingWindowStep, general: PreparedTake): PreparedTake {
+export function windowTake(states: AnyStates, step: SlidingWindowStep, general: PreparedTake): PreparedTake {
   const { slots, windows } = states
   const { increment, ticks, tick } = step
   const window = ticks * tick
@@ -73,7 +73,7 @@ export function windowTake(states: PolicyStates, step: SlidingWindowStep, genera
 /** The most common take: in the window that this step has written, so that only its count changes. */
 const taking =
   (
-    states: PolicyStates,
+    states: AnyStates,
     slots: Slots,
     windows: Windows,
     window: Micros,

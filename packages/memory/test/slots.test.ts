@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { Hashes, SHORT } from '../src/hashes.ts'
 import { memoryStore, perMinute, rateLimiter } from '../src/index.ts'
 import { PackedSlots } from '../src/packed-slots.ts'
-import { MapSlots, type Slots } from '../src/slots.ts'
+import { ListedMapSlots, MapSlots, type Slots } from '../src/slots.ts'
 
 /** Assigns slots as `PolicyStates` does: free ones first. */
 function shelf(slots: Slots = new PackedSlots()) {
@@ -61,7 +61,7 @@ test.each([
 
 test.each([
   ['packed', () => new PackedSlots()],
-  ['found by a Map', () => new MapSlots()],
+  ['found by a Map', () => new ListedMapSlots()],
 ])('%s have a digest of a long key, and a key as long as a digest as it is', (_, make) => {
   const slots = make()
   const keys = ['a'.repeat(300), 'b'.repeat(16), 'c'.repeat(36)]

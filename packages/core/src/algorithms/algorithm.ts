@@ -22,6 +22,8 @@ export interface Algorithm<Q extends Quota = Quota, S extends Step = Step, T ext
   decider(policy: string, quota: Q, cost: number, step: S): Decide<T>
   /** The share of one of several processes, 2 or more, of a quota with units. */
   divide(quota: Q, replicas: number): Quota
+  /** Present if this is the part of an algorithm that consumes units: throws, and says how to get the whole. */
+  needsWhole?(what: string): never
 }
 
 type Name = Quota['kernel']
@@ -30,7 +32,7 @@ type Name = Quota['kernel']
 const algorithms: Partial<Record<Name, Algorithm>> = processState('algorithms', () => Object.create(null))
 
 /**
- * Makes an algorithm known, for quotas, steps and states of its kernel. Returns what a function that builds such quotas
+ * Makes an algorithm known, for quotas, steps and states of its kernel. A whole one replaces a part. Returns what a function that builds such quotas
  * returns them by, so that a bundler that drops unused calls keeps this one.
  */
 /* @__NO_SIDE_EFFECTS__ */
@@ -38,7 +40,8 @@ export function register<Q extends Quota, S extends Step, T extends Taken>(
   kernel: Q['kernel'] & S['kernel'],
   algorithm: Algorithm<Q, S, T>,
 ): (quota: Q) => Q {
-  algorithms[kernel] ??= algorithm as unknown as Algorithm
+  const known = algorithms[kernel]
+  if (known === undefined || known.needsWhole) algorithms[kernel] = algorithm as unknown as Algorithm
   return (quota) => quota
 }
 
@@ -85,6 +88,12 @@ export const shareOfQuota = (quota: Quota, replicas: number): Quota =>
 
 /** Throws a QuotaError if a value is no quota; `what` names the option or argument in the error. */
 export function checkQuota(what: string, value: unknown): void {
+  checkConsumable(what, value)
+  algorithmOf(value as Quota).needsWhole?.(what)
+}
+
+/** The same for what only consumes: a part of the quota's algorithm is enough. */
+export function checkConsumable(what: string, value: unknown): void {
   const quota = value as Quota
   const checks = algorithms[(value as Quota | null | undefined)?.kernel as Name]?.checks
   const isComplete = checks?.isComplete(quota) === true

@@ -1,47 +1,22 @@
 import { decideBucket } from '../decisions/decide-bucket.ts'
+import { decideSchedule } from '../decisions/decide-schedule.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
-import { unitsIn } from '../kernels/fraction.ts'
 import { bucketKernel } from '../kernels/kernels.ts'
-import type { Start } from '../kernels/start.ts'
-import { bucketQuota, continuous, scheduled, startLacking } from '../quotas/bucket-quota.ts'
 import { bucketChecks } from '../quotas/quota-checks.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
 import { bucketStep } from '../steps/bucket-step.ts'
 import type { Algorithm } from './algorithm.ts'
-import { shareOf, slowedBy, split } from './shares.ts'
+import { divideBucket } from './divide-bucket.ts'
 
 /** The generic cell rate algorithm. */
 export const bucketAlgorithm: Algorithm<BucketQuota, BucketStep, BucketTaken> = {
   kernel: bucketKernel,
   checks: bucketChecks,
   stepFor: bucketStep,
-  decider: decideBucket,
+  decider: (policy, quota, cost, step) =>
+    quota.schedule === null
+      ? decideBucket(policy, quota, cost, step)
+      : decideSchedule(policy, quota, cost, step, quota.schedule),
   divide: divideBucket,
-}
-
-function divideBucket({ schedule, start: whole, ...quota }: BucketQuota, replicas: number): BucketQuota {
-  const limit = shareOf(quota.limit, replicas)
-  const counts = {
-    limit,
-    immediateUnits: shareOf(quota.immediateUnits, replicas),
-    overdraft: Math.floor(quota.overdraft / replicas),
-  }
-  const startIn = (ticks: Pick<BucketQuota, 'ticksPerUnit' | 'scale'>): Start | null => {
-    if (whole === null) return null
-    const lacking = unitsIn(whole.lacking, whole.early, quota.ticksPerUnit, quota.scale)
-    return startLacking(limit - Math.floor((quota.limit - lacking) / replicas), ticks, whole.keep)
-  }
-  if (schedule === null) {
-    const ticks = slowedBy(replicas, quota)
-    return continuous('divideQuota', { ...counts, start: startIn(ticks), ...ticks })
-  }
-  const { amount, interval } = split(schedule.amount, schedule.interval, replicas)
-  const window = Math.ceil(limit / amount) * interval
-  return bucketQuota('divideQuota', {
-    ...counts,
-    window,
-    start: startIn({ ticksPerUnit: 1, scale: 1 }),
-    ...scheduled('divideQuota', { amount, interval, offset: schedule.offset }, amount, 'fewer replicas'),
-  })
 }

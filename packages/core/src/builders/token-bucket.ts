@@ -2,31 +2,28 @@ import { register } from '../algorithms/algorithm.ts'
 import { bucketAlgorithm } from '../algorithms/bucket.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkOptions, checkWhole } from '../common/options.ts'
-import { type Duration, LONGEST, type Micros, micros } from '../common/time.ts'
+import { type Micros, micros } from '../common/time.ts'
 import { commonDivisor } from '../kernels/fraction.ts'
 import type { Start } from '../kernels/start.ts'
 import { bucketQuota, continuous, noUnits, scheduled, startLacking, ticksOf } from '../quotas/bucket-quota.ts'
 import type { LeakyBucketOptions, RateOptions, TokenBucketOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
+import { numbersOf, rateOf } from './rate.ts'
 
 const bucket = register('bucket', bucketAlgorithm)
 
 /** Returns a token bucket: `limit` units at once, and then `limit` a second. In any such time it allows less than twice as many. */
-export const perSecond = (limit: number, options?: RateOptions): BucketQuota => rate('perSecond', limit, '1s', options)
+export const perSecond = (limit: number, options?: RateOptions): BucketQuota =>
+  bucket(rateOf('perSecond', limit, '1s', options))
 /** Returns a token bucket: `limit` units at once, and then `limit` a minute. In any such time it allows less than twice as many. */
-export const perMinute = (limit: number, options?: RateOptions): BucketQuota => rate('perMinute', limit, '1m', options)
+export const perMinute = (limit: number, options?: RateOptions): BucketQuota =>
+  bucket(rateOf('perMinute', limit, '1m', options))
 /** Returns a token bucket: `limit` units at once, and then `limit` an hour. In any such time it allows less than twice as many. */
-export const perHour = (limit: number, options?: RateOptions): BucketQuota => rate('perHour', limit, '1h', options)
+export const perHour = (limit: number, options?: RateOptions): BucketQuota =>
+  bucket(rateOf('perHour', limit, '1h', options))
 /** Returns a token bucket: `limit` units at once, and then `limit` a day (24 hours). In any such time it allows less than twice as many. */
-export const perDay = (limit: number, options?: RateOptions): BucketQuota => rate('perDay', limit, '1d', options)
-
-function rate(what: string, limit: number, per: Duration, options: RateOptions = {}): BucketQuota {
-  checkOptions(what, options, ['burst'])
-  const { burst, per: perMicros } = numbersOf(what, { ...options, limit, per })
-  if (limit === 0) return bucket(noUnits(perMicros))
-  const ticks = ticksOf(what, limit, perMicros)
-  return bucket(continuous(what, { limit: burst, immediateUnits: burst, overdraft: 0, start: null, ...ticks }))
-}
+export const perDay = (limit: number, options?: RateOptions): BucketQuota =>
+  bucket(rateOf('perDay', limit, '1d', options))
 
 /**
  * Returns a token bucket of `burst` units that refills at `limit` units per `per` (GCRA). It allows at most
@@ -77,16 +74,6 @@ export function leakyBucket(options: LeakyBucketOptions): BucketQuota {
   return bucket(continuous('leakyBucket', { limit: queue + 1, immediateUnits: 1, overdraft: 0, start: null, ...ticks }))
 }
 
-/** The numbers that each token bucket has. */
-function numbersOf(
-  what: string,
-  options: Pick<TokenBucketOptions, 'limit' | 'per' | 'burst'>,
-): { readonly limit: number; readonly per: Micros; readonly burst: number } {
-  const per = micros(options.per, `${what} per`)
-  const limit = checkWhole(`${what} limit`, options.limit, 0, sameRate(options.limit, options.per, per))
-  return { limit, per, burst: checkWhole(`${what} burst`, options.burst ?? Math.max(limit, 1), 1) }
-}
-
 /** The level of a new key; null if it starts full. */
 function startOf(
   options: TokenBucketOptions,
@@ -108,22 +95,4 @@ function startOf(
 function wholeLimit(limit: number, per: Micros, interval: Micros): number {
   const step = per / commonDivisor(per, interval)
   return Math.min(Math.max(Math.round(limit / step), 1) * step, per)
-}
-
-/** The largest denominator for which the same rate in whole units is proposed. */
-const MOST_DENOMINATOR = 1e4
-
-/** How to write a rate of a fraction of a unit: whole units in a longer time. Empty if there is no short way. */
-function sameRate(limit: number, per: Duration, perMicros: Micros): string {
-  if (typeof limit !== 'number' || !(limit > 0 && limit < 1e6) || Number.isInteger(limit)) return ''
-  for (let times = 2; times <= MOST_DENOMINATOR && perMicros * times <= LONGEST; times++) {
-    const units = Math.round(limit * times)
-    if (units < 1 || units / times !== limit) continue
-    const unit = String(per).replace(/[\d.]/g, '')
-    const longer = `${Number((Number.parseFloat(String(per)) * times).toFixed(9))}${unit}`
-    const burst = Math.max(Math.round(limit), 1)
-    const bursts = burst === units ? '' : `, burst: ${burst}`
-    return ` For this rate, write tokenBucket({ limit: ${units}, per: ${unit === '' ? longer : `'${longer}'`}${bursts} }).`
-  }
-  return ''
 }

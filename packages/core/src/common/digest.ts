@@ -30,13 +30,8 @@ export function hasKnownHashes(): boolean {
   return 'Bun' in globalThis || /^24\.([0-3]\.|4\.0$)/.test(node ?? '')
 }
 
-/** The first patch of each minor version of Node, by major version, that hashes array indexes with a secret. */
-const SEEDED: Readonly<Record<number, readonly [minor: number, patch: number]>> = {
-  20: [20, 2],
-  22: [22, 2],
-  24: [14, 1],
-  25: [8, 2],
-}
+/** The first version of each line of Node that hashes array indexes with a secret: minor and patch as one number. */
+const SEEDED: Readonly<Record<number, number>> = { 20: 20_002, 22: 22_002, 24: 14_001, 25: 8_002 }
 const FIRST_SEEDED = 26
 
 /**
@@ -45,10 +40,8 @@ const FIRST_SEEDED = 26
  */
 export function hasKnownIndexHashes(): boolean {
   const { node = '', v8 = '' } = (typeof process === 'undefined' ? undefined : process.versions) ?? {}
-  if (!v8.includes('-node.')) return true
-  const [major = 0, minor = 0, patch = 0] = node.split('.').map((part) => Number.parseInt(part, 10))
-  const [firstMinor, firstPatch] = SEEDED[major] ?? [Number.POSITIVE_INFINITY, 0]
-  return major < FIRST_SEEDED && (minor < firstMinor || (minor === firstMinor && patch < firstPatch))
+  const [major = 0, minor = 0, patch = 0] = node.split('.').map(Number.parseFloat)
+  return !v8.includes('-node.') || (major < FIRST_SEEDED && !(1000 * minor + patch >= (SEEDED[major] ?? Infinity)))
 }
 
 /**

@@ -5,7 +5,7 @@ import { checkTime } from '../common/time.ts'
 import type { Decide } from '../decisions/decision.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { Quota } from '../quotas/quota-types.ts'
-import { checkCost } from '../steps/verbs.ts'
+import { checkUnits } from '../steps/verbs.ts'
 import { type PreparedTake, preparesTakes, type Store } from '../stores/store.ts'
 
 /** A step that consumes units of a policy. */
@@ -35,7 +35,7 @@ export class ConsumeSteps {
   constructor(policy: string, quota: Quota, store: Store) {
     this.#make = (cost) => {
       // Frozen, because the store is given the same step for many requests.
-      const step = Object.freeze(stepFor(quota, 'consume', checkCost(cost, quota, 'consume')))
+      const step = Object.freeze(stepFor(quota, 'consume', checkUnits(cost)))
       return { cost, step, decide: decider(policy, quota, cost, step), take: prepared(store, policy, step) }
     }
     // Once, because prepared takes count by it without a check.

@@ -1,4 +1,4 @@
-import { checkQuota, shareOfQuota } from '../algorithms/algorithm.ts'
+import { checkConsumable, checkQuota, shareOfQuota } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import type { MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
@@ -152,7 +152,9 @@ export const configOf = (checks: Checks): StoreConfig => (checks[0] as PolicyChe
 /** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {
   checkPolicyName(name)
-  checkQuota('quota', quota)
+  // Without calls, a limiter consumes and peeks, and does nothing else.
+  const check = storeConfig.calls === undefined ? checkConsumable : checkQuota
+  check('quota', quota)
   const { maxLogLimit = Infinity } = storeConfig.store
   if (quota.kernel === 'sliding-log' && quota.limit > maxLogLimit) {
     throw new QuotaError(

@@ -62,6 +62,12 @@ export const bucketChecks: QuotaChecks<BucketQuota> = {
   },
 }
 
+/** Of a bucket that refills continuously, and that starts full. */
+export const continuousChecks: QuotaChecks<BucketQuota> = {
+  isComplete: (quota) => bucketChecks.isComplete(quota) && quota.schedule === null && quota.start === null,
+  agree: (quota) => bucketChecks.agree(quota),
+}
+
 const isStart = ({ lacking, early, keep }: Start, full: number, scale: number): boolean =>
   isWhole(lacking, 0) && lacking <= full && isWhole(early, 0) && early < scale && isWhole(keep, 1)
 

@@ -1,14 +1,15 @@
 import { LONGEST, type Micros } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
-import { type Exact, earliest, exactly, type Fraction, isSame, latest, NOTHING, spanOf } from '../kernels/fraction.ts'
+import { type Exact, earliest, exactly, isSame, latest, NOTHING, spanOf } from '../kernels/fraction.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
+import { NO_END, stepOf } from './consume-bucket.ts'
 import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
 
 /** Reduces a verb on a bucket to a kernel step. */
 export function bucketStep(quota: BucketQuota, verb: Verb, cost: number, stepOptions: StepOptions): BucketStep {
-  const { ticksPerUnit, scale, schedule, limit, immediateUnits } = quota
+  const { ticksPerUnit, scale, immediateUnits } = quota
   const needs = needsUnits(verb)
   const overdraft = stepOptions.prepaid ? 0 : quota.overdraft
   const units = spanOf(cost, ticksPerUnit, scale)
@@ -18,45 +19,15 @@ export function bucketStep(quota: BucketQuota, verb: Verb, cost: number, stepOpt
   const burst = spanOf(immediateUnits, ticksPerUnit, scale)
   const taken =
     stepOptions.original === undefined ? NO_TAKE : refundOf(quota, burst, stepOptions.original as BucketTaken)
-  return {
-    kernel: 'bucket',
-    increment: increment.tick,
-    check: check.tick,
-    tolerance: tolerance.tick,
-    // Without units, states are kept as they are, for a quota with units.
-    ceiling: limit === 0 ? LONGEST : spanOf(limit + quota.overdraft, ticksPerUnit, scale).tick,
-    burst: burst.tick,
-    maxWaitMicros: maxWaitFor(quota, cost, stepOptions),
-    until: taken.until.tick,
-    ends: taken.ends,
-    whole: verb === 'refund' && isSame(taken.ticks, units),
-    schedule,
-    start: quota.start,
-    fraction: scale === 1 ? null : fractionOf(scale, increment, check, tolerance, burst, taken.until),
-    peek: verb === 'peek',
-  }
+  const whole = verb === 'refund' && isSame(taken.ticks, units)
+  const maxWaitMicros = maxWaitFor(quota, cost, stepOptions)
+  const isPeek = verb === 'peek'
+  return stepOf(quota, increment, check, tolerance, burst, maxWaitMicros, taken.until, taken.ends, whole, isPeek)
 }
 
 /** In a queue, the tolerance includes the wait. A cost that never fits does not wait. */
 const maxWaitFor = (quota: BucketQuota, cost: number, { maxWaitMicros = 0 }: StepOptions): Micros =>
   quota.immediateUnits < quota.limit || cost > quota.limit + quota.overdraft ? 0 : maxWaitMicros
-
-const fractionOf = (
-  scale: number,
-  increment: Exact,
-  check: Exact,
-  tolerance: Exact,
-  burst: Exact,
-  until: Exact,
-): Fraction =>
-  Object.freeze({
-    scale,
-    increment: increment.early,
-    check: check.early,
-    tolerance: tolerance.early,
-    burst: burst.early,
-    until: until.early,
-  })
 
 /** The take that is refunded: its `gross`, its earliest end, and its ticks. */
 interface Refunded {
@@ -66,7 +37,7 @@ interface Refunded {
 }
 
 const ALL: Exact = { tick: LONGEST, early: 0 }
-const NO_TAKE: Refunded = { until: { tick: Number.MAX_SAFE_INTEGER, early: 0 }, ends: 0, ticks: NOTHING }
+const NO_TAKE: Refunded = { until: NO_END, ends: 0, ticks: NOTHING }
 
 /** The take that is refunded, for the step. An unknown part of a microsecond is rounded down. */
 function refundOf({ scale, schedule }: BucketQuota, burst: Exact, of: BucketTaken): Refunded {

@@ -1,0 +1,42 @@
+import { checkOptions, checkWhole } from '../common/options.ts'
+import { type Duration, LONGEST, type Micros, micros } from '../common/time.ts'
+import { continuous, noUnits, ticksOf } from '../quotas/bucket-quota.ts'
+import type { RateOptions, TokenBucketOptions } from '../quotas/quota-options.ts'
+import type { BucketQuota } from '../quotas/quota-types.ts'
+
+/** The quota of `limit` units per `per`; `what` names the function in errors. */
+export function rateOf(what: string, limit: number, per: Duration, options: RateOptions = {}): BucketQuota {
+  checkOptions(what, options, ['burst'])
+  const { burst, per: perMicros } = numbersOf(what, { ...options, limit, per })
+  if (limit === 0) return noUnits(perMicros)
+  const ticks = ticksOf(what, limit, perMicros)
+  return continuous(what, { limit: burst, immediateUnits: burst, overdraft: 0, start: null, ...ticks })
+}
+
+/** The numbers that each token bucket has. */
+export function numbersOf(
+  what: string,
+  options: Pick<TokenBucketOptions, 'limit' | 'per' | 'burst'>,
+): { readonly limit: number; readonly per: Micros; readonly burst: number } {
+  const per = micros(options.per, `${what} per`)
+  const limit = checkWhole(`${what} limit`, options.limit, 0, sameRate(options.limit, options.per, per))
+  return { limit, per, burst: checkWhole(`${what} burst`, options.burst ?? Math.max(limit, 1), 1) }
+}
+
+/** The largest denominator for which the same rate in whole units is proposed. */
+const MOST_DENOMINATOR = 1e4
+
+/** How to write a rate of a fraction of a unit: whole units in a longer time. Empty if there is no short way. */
+function sameRate(limit: number, per: Duration, perMicros: Micros): string {
+  if (typeof limit !== 'number' || !(limit > 0 && limit < 1e6) || Number.isInteger(limit)) return ''
+  for (let times = 2; times <= MOST_DENOMINATOR && perMicros * times <= LONGEST; times++) {
+    const units = Math.round(limit * times)
+    if (units < 1 || units / times !== limit) continue
+    const unit = String(per).replace(/[\d.]/g, '')
+    const longer = `${Number((Number.parseFloat(String(per)) * times).toFixed(9))}${unit}`
+    const burst = Math.max(Math.round(limit), 1)
+    const bursts = burst === units ? '' : `, burst: ${burst}`
+    return ` For this rate, write tokenBucket({ limit: ${units}, per: ${unit === '' ? longer : `'${longer}'`}${bursts} }).`
+  }
+  return ''
+}

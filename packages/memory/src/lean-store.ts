@@ -1,0 +1,78 @@
+import {
+  type BucketStep,
+  type Micros,
+  type PreparedTake,
+  QuotaError,
+  type Step,
+  type SyncStore,
+  type Taken,
+} from '@spillway/core'
+import { steadyClock } from './clock.ts'
+import { continuousTake } from './continuous-take.ts'
+import { countingStore } from './counting-store.ts'
+import { PolicyStates } from './policy-states.ts'
+import { MapSlots } from './slots.ts'
+
+/** The maximum number of keys per policy: that of `memoryStore` by default. */
+const MAX_KEYS = 100_000
+
+/**
+ * Returns an in-memory store that consumes units and peeks, of buckets that refill continuously, such as `perMinute(100)`: all that
+ * most limiters need. It is exact, synchronous, bounded, and has no timers. It keeps up to 100,000 keys per policy; beyond
+ * that, keys that have used the least are evicted.
+ */
+export function memoryStore(): SyncStore {
+  const newStates = (): PolicyStates => new PolicyStates(MAX_KEYS, new MapSlots())
+  return countingStore(steadyClock(), new Map(), newStates, prepare, prepare)
+}
+
+function prepare(states: PolicyStates, step: Step): PreparedTake {
+  const take = step.kernel === 'bucket' && consumes(step) ? prepareBucket(states, step) : undefined
+  if (take === undefined) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `this store only consumes units of buckets that refill continuously, such as perMinute(100); got a step of ${step.kernel}. Write store: memoryStore(), imported from '@spillway/memory'.`,
+    )
+  }
+  return step.peek ? peeking(states, take) : take
+}
+
+function prepareBucket(states: PolicyStates, step: BucketStep): PreparedTake | undefined {
+  const take: PreparedTake | undefined = continuousTake(states, step, {
+    look(key, now) {
+      moveBack(states, key, now, step)
+      return (take as PreparedTake).look(key, now)
+    },
+    commit: (allowed) => (take as PreparedTake).commit(allowed),
+    take: (key, now) => (take as PreparedTake).take(key, now),
+  })
+  return take
+}
+
+/** Consumes and writes nothing. */
+function peeking({ slots, earlies }: PolicyStates, { look, commit }: PreparedTake): PreparedTake {
+  const peek = (key: string, now: Micros): boolean => {
+    const slot = slots.find(key)
+    if (slot < 0) return look(key, now)
+    const [moment, early] = [slots.moment(slot), earlies.get(slot)]
+    const fits = look(key, now)
+    slots.move(slot, moment)
+    earlies.set(slot, early)
+    return fits
+  }
+  const take = (key: string, now: Micros): Taken => {
+    peek(key, now)
+    return commit(false)
+  }
+  return { look: peek, commit: () => commit(false), take }
+}
+
+const consumes = ({ schedule, increment, check }: BucketStep): boolean =>
+  schedule === null && increment >= 0 && check >= 0
+
+/** The kernel's answer to a state beyond an empty bucket's: the clock has stepped back, or the quota was larger. */
+function moveBack({ slots, earlies }: PolicyStates, key: string, now: Micros, { ceiling }: BucketStep): void {
+  const slot = slots.find(key)
+  slots.move(slot, now + ceiling)
+  earlies.set(slot, 0)
+}
