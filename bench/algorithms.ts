@@ -63,6 +63,18 @@ export const algorithms: Readonly<Record<string, Case>> = {
     'sliding log of 100': 1.5,
     'two policies': 1.5,
   }),
+  'algorithms-used': compared('used', 'one hot key, with all algorithms in use', {
+    'token bucket': 1.5,
+    'fixed window': 1.75,
+    'sliding window': 1.65,
+    'sliding log of 100': 1.8,
+  }),
+  'algorithms-used-denied': compared('used-denied', 'one hot key, denied, with all algorithms in use', {
+    'token bucket': 1.95,
+    'fixed window': 1.95,
+    'sliding window': 1.95,
+    'sliding log of 100': 1.95,
+  }),
   'algorithms-many': compared('many', '10,000 keys', {
     'fixed window': 0.9,
     'sliding window': 0.9,

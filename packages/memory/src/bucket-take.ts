@@ -31,7 +31,12 @@ export function bucketTake(states: PolicyStates, step: BucketStep, general: Prep
   const found: Found = { slot: NONE, key: '' }
   const look = looking(slots, ceiling, room, taken, found, general)
   const commit = committing(states, slots, earlies, increment, taken, found, general)
-  return { look, commit, take: taking(slots, earlies, ceiling, room, increment, taken, look, commit) }
+  const take = taking(slots, earlies, ceiling, room, increment, taken, look, commit)
+  const consumer: PreparedTake['consumer'] = (clock, decide, other) => (key, cost) =>
+    (cost === undefined || cost === 1) && typeof key === 'string' && key !== ''
+      ? decide(take(key, clock()))
+      : other(key, cost)
+  return { look, commit, take, consumer }
 }
 
 const looking =

@@ -43,5 +43,10 @@ export function fractionTake(
     earlies.set(slot, early.tat)
     return taken
   }
-  return { look, commit, take: (key, now) => commit(look(key, now)) }
+  const take = (key: string, now: Micros): Taken => commit(look(key, now))
+  const consumer: PreparedTake['consumer'] = (clock, decide, other) => (key, cost) =>
+    (cost === undefined || cost === 1) && typeof key === 'string' && key !== ''
+      ? decide(take(key, clock()))
+      : other(key, cost)
+  return { look, commit, take, consumer }
 }

@@ -57,7 +57,12 @@ export function logTake(states: AnyStates, step: SlidingLogStep, general: Prepar
     taken.emptyAt = taken.used === 0 ? now : (found.log[found.log.length - 2] as number) + window
     return taken
   }
-  return { look, commit, take: (key, now) => commit(look(key, now)) }
+  const take = (key: string, now: Micros): Taken => commit(look(key, now))
+  const consumer: PreparedTake['consumer'] = (clock, decide, other) => (key, cost) =>
+    (cost === undefined || cost === 1) && typeof key === 'string' && key !== ''
+      ? decide(take(key, clock()))
+      : other(key, cost)
+  return { look, commit, take, consumer }
 }
 
 /** The log of a key without one. */

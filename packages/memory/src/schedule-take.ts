@@ -88,7 +88,11 @@ export function scheduleTake(
     look,
     commit,
   )
-  return { look, commit, take }
+  const consumer: PreparedTake['consumer'] = (clock, decide, other) => (key, cost) =>
+    (cost === undefined || cost === 1) && typeof key === 'string' && key !== ''
+      ? decide(take(key, clock()))
+      : other(key, cost)
+  return { look, commit, take, consumer }
 }
 
 /** The ticks in a part of an interval. */

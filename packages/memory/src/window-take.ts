@@ -67,7 +67,11 @@ export function windowTake(states: AnyStates, step: SlidingWindowStep, general: 
     return taken
   }
   const take = taking(states, slots, windows, window, span, unit, most, increment, fits, taken, look, commit)
-  return { look, commit, take }
+  const consumer: PreparedTake['consumer'] = (clock, decide, other) => (key, cost) =>
+    (cost === undefined || cost === 1) && typeof key === 'string' && key !== ''
+      ? decide(take(key, clock()))
+      : other(key, cost)
+  return { look, commit, take, consumer }
 }
 
 /** The most common take: in the window that this step has written, so that only its count changes. */

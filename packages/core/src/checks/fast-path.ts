@@ -22,7 +22,7 @@ export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSyn
     const { take, decide } = steps.costing(oneCost(named, cost)) as PreparedStep
     return decide(take.take(key, clock()))
   }
-  return consumeOne(clock, take, decide, consume)
+  return take.consumer?.<Costs>(clock, decide, consume) ?? consumeOne(clock, take, decide, consume)
 }
 
 /** Of the decisions of requests, only those of a block list allow with a limit of 0. */

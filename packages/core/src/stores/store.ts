@@ -1,6 +1,7 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkFunctions } from '../common/options.ts'
 import type { Micros } from '../common/time.ts'
+import type { Decide, Decision } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
 
 /** Identifies one state by policy and key. A store must not mix up two pairs. */
@@ -138,6 +139,17 @@ export interface PreparedTake {
   commit(allowed: boolean): Taken
   /** Both for a batch of its own: `commit(look(key, at))`. */
   take(key: string, at: Micros): Taken
+  /**
+   * Returns what consumes the units of the step for one key after another: `decide(take(key, clock()))`, or `other` if the key
+   * is no text or empty, or the cost is not 1. Each algorithm has code of its own for it: engines do not inline a call that has
+   * called several functions.
+   * @default the code that all algorithms share
+   */
+  readonly consumer?: <Cost>(
+    clock: () => Micros,
+    decide: Decide,
+    other: (key: string, cost?: Cost | number) => Decision,
+  ) => (key: string, cost?: Cost | number) => Decision
 }
 
 /** An in-memory store, which can answer without a promise. */
