@@ -41,8 +41,8 @@ const LIMITER = `import { perMinute, rateLimiter } from '@spillway/memory'; expo
 
 /** What is in a bundle of each plain use, before anything is executed. */
 const plain: readonly [use: string, modules: number, lines: number, code: string][] = [
-  ['rateLimit for Hono', 195, 13_706, HONO],
-  ['rateLimiter in memory', 113, 8_751, LIMITER],
+  ['rateLimit for Hono', 203, 13_860, HONO],
+  ['rateLimiter in memory', 124, 8_985, LIMITER],
 ]
 
 test.each(plain)('%s needs at most %i modules, of %i lines', async (use, mostModules, mostLines, code) => {
@@ -55,7 +55,7 @@ test.each(plain)('%s needs at most %i modules, of %i lines', async (use, mostMod
   expect(total).toBeLessThanOrEqual(mostLines)
 })
 
-test('the folders of core have at most 109 arrows between them', () => {
+test('the folders of core have at most 114 arrows between them', () => {
   const source = join(root, 'packages/core/src')
   const folderOf = (path: string): string => path.split('/')[0] as string
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
@@ -71,5 +71,5 @@ test('the folders of core have at most 109 arrows between them', () => {
   )
   print(`${new Set(files.map(folderOf)).size} folders, ${arrows.size} arrows`)
   expect(arrows.size).toBeGreaterThan(0)
-  expect(arrows.size).toBeLessThanOrEqual(109)
+  expect(arrows.size).toBeLessThanOrEqual(114)
 })
