@@ -14,8 +14,22 @@ module.exports = Object.assign(exports.default, exports)
 Object.defineProperty(module.exports, '__esModule', { value: true })
 `
 
-/** All that entries share becomes one file: to find and read a file takes longer than the code in most of them. @param {string} name */
-const sharedAs = (name) => ({ chunkFileNames: '[name].js', codeSplitting: { groups: [{ name, minShareCount: 2 }] } })
+/** What is not about HTTP: who imports a store or a limiter loads no more. */
+const BELOW_HTTP = /[\\/]build[\\/](?!http[\\/]|features[\\/])/
+
+/**
+ * All that entries share becomes one file, and what is about HTTP another: to find and read a file takes longer than the code in
+ * most of them. @param {string} name
+ */
+const sharedAs = (name) => ({
+  chunkFileNames: '[name].js',
+  codeSplitting: {
+    groups: [
+      { name, test: BELOW_HTTP, minShareCount: 2, priority: 1 },
+      { name: name.replace('shared', 'http-shared'), minShareCount: 2 },
+    ],
+  },
+})
 
 /** What is imported by name stays an import; the compiler's own helpers become a part of the package. */
 const external = /^(?!@oxc-project\/|\w:)[@\w]/

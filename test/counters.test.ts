@@ -37,11 +37,14 @@ describe('what our own functions do, warm', () => {
 })
 
 const HONO = `import { perMinute, rateLimit } from '@spillway/hono'; export const limit = rateLimit({ quota: perMinute(100) })`
+const LEAN = `import { rateLimiter } from '@spillway/core/lean'; import { memoryStore, perMinute } from '@spillway/memory/lean'; export const limiter = rateLimiter({ quota: perMinute(100), store: memoryStore() })`
 const LIMITER = `import { perMinute, rateLimiter } from '@spillway/memory'; export const limiter = rateLimiter({ quota: perMinute(100) })`
 
 /** What is in a bundle of each plain use, before anything is executed. */
 const plain: readonly [use: string, modules: number, lines: number, code: string][] = [
-  ['rateLimit for Hono', 203, 13_860, HONO],
+  ['rateLimit for Hono', 205, 13_985, HONO],
+  ['rateLimit for Hono, lean', 77, 5_279, HONO.replace('hono', 'hono/lean')],
+  ['rateLimiter in memory, lean', 39, 2_968, LEAN],
   ['rateLimiter in memory', 124, 8_985, LIMITER],
 ]
 

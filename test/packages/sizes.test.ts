@@ -14,6 +14,12 @@ type Sizes = readonly [esbuild: number, rolldown: number]
 
 const FEATURES = `import { perMinute, rateLimit } from '@spillway/hono'
 export const limit = rateLimit({ quota: perMinute(100), trustProxy: 1, key: 'header:x-api-key', match: { path: '/login' } })`
+const LEAN_FEATURES = `import { createRateLimit, matching, perMinute, selectors, trustedProxies } from '@spillway/hono/lean'
+const rateLimit = createRateLimit(trustedProxies, selectors, matching)
+export const limit = rateLimit({ quota: perMinute(100), trustProxy: 1, key: 'header:x-api-key', match: { path: '/login' } })`
+const LEAN_LIMITER = `import { rateLimiter } from '@spillway/core/lean'
+import { memoryStore, perMinute } from '@spillway/memory/lean'
+export const limiter = rateLimiter({ quota: perMinute(100), store: memoryStore() })`
 const REDIS_LIMITER = `import { perMinute, rateLimiter } from '@spillway/core'
 import { redisStore } from '@spillway/redis'
 export const limiterOf = (client) => rateLimiter({ quota: perMinute(100), store: redisStore(client) })`
@@ -23,17 +29,20 @@ const uses: readonly [use: string, most: Sizes, code: string][] = [
   ['a quota', [6_900, 6_800], "export { perMinute } from '@spillway/core'"],
   ['a limiter', [23_900, 23_100], "export { rateLimiter } from '@spillway/core'"],
   ['a limiter in memory', [35_600, 34_400], "export { perMinute, rateLimiter } from '@spillway/memory'"],
-  ['rateLimit for Hono', [56_600, 54_800], adapter('hono')],
-  ['rateLimit for fetch', [56_400, 54_600], adapter('fetch')],
-  ['rateLimit for Express', [56_200, 54_400], adapter('express')],
-  ['rateLimit for Node', [56_000, 54_200], adapter('node')],
-  ['rateLimit for Koa', [55_600, 53_700], adapter('koa')],
-  ['rateLimit for Fastify', [56_000, 54_200], adapter('fastify')],
-  ['rateLimit for h3', [56_600, 54_800], adapter('h3')],
-  ['rateLimit for h3 1', [56_200, 54_500], adapter('h3/v1')],
-  ['rateLimit for Elysia', [56_600, 54_800], adapter('elysia')],
-  ['Hono with trusted proxies, selectors and match', [56_600, 54_800], FEATURES],
+  ['rateLimit for Hono', [56_800, 55_000], adapter('hono')],
+  ['rateLimit for fetch', [56_500, 54_700], adapter('fetch')],
+  ['rateLimit for Express', [56_300, 54_500], adapter('express')],
+  ['rateLimit for Node', [56_200, 54_300], adapter('node')],
+  ['rateLimit for Koa', [55_600, 53_800], adapter('koa')],
+  ['rateLimit for Fastify', [56_100, 54_300], adapter('fastify')],
+  ['rateLimit for h3', [56_800, 54_900], adapter('h3')],
+  ['rateLimit for h3 1', [56_400, 54_600], adapter('h3/v1')],
+  ['rateLimit for Elysia', [56_800, 55_000], adapter('elysia')],
+  ['Hono with trusted proxies, selectors and match', [56_800, 55_000], FEATURES],
   ['a lean quota and store', [7_900, 7_600], "export { memoryStore, perMinute } from '@spillway/memory/lean'"],
+  ['lean: rateLimit for Hono', [17_500, 17_100], "export { perMinute, rateLimit } from '@spillway/hono/lean'"],
+  ['lean: Hono with trusted proxies, selectors and match', [24_500, 23_900], LEAN_FEATURES],
+  ['lean: a limiter in memory', [9_800, 9_600], LEAN_LIMITER],
   ['rateLimiter over redisStore', [49_200, 46_500], REDIS_LIMITER],
   ['redisStore', [26_600, 24_700], "export { redisStore } from '@spillway/redis'"],
 ]
@@ -41,31 +50,33 @@ const uses: readonly [use: string, most: Sizes, code: string][] = [
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, Sizes>> = {
   '@spillway/admin': [6_700, 6_500],
-  '@spillway/cli': [140_400, 137_000],
+  '@spillway/cli': [140_400, 137_100],
   '@spillway/cli/browser': [46_500, 45_200],
   '@spillway/cloudflare': [2_700, 2_500],
   '@spillway/cloudflare/object': [6_100, 6_100],
   '@spillway/conformance': [63_400, 61_900],
   '@spillway/core': [42_700, 41_400],
-  '@spillway/core/http': [46_100, 44_700],
+  '@spillway/core/http': [46_300, 44_800],
+  '@spillway/core/http/lean': [38_400, 37_200],
   '@spillway/core/internal': [19_700, 19_300],
   '@spillway/core/lean': [21_500, 20_700],
   '@spillway/core/rules': [20_100, 19_900],
-  '@spillway/elysia': [75_100, 72_500],
-  '@spillway/express': [74_600, 72_000],
+  '@spillway/elysia': [75_200, 72_500],
+  '@spillway/express': [74_800, 72_100],
   '@spillway/express/compat': [27_900, 27_100],
-  '@spillway/fastify': [74_500, 71_900],
-  '@spillway/fetch': [74_800, 72_200],
-  '@spillway/h3': [75_000, 72_400],
-  '@spillway/h3/v1': [74_600, 72_000],
-  '@spillway/hono': [74_900, 72_400],
-  '@spillway/koa': [73_900, 71_300],
+  '@spillway/fastify': [74_600, 72_000],
+  '@spillway/fetch': [74_900, 72_200],
+  '@spillway/h3': [75_100, 72_500],
+  '@spillway/h3/v1': [74_700, 72_100],
+  '@spillway/hono': [75_100, 72_500],
+  '@spillway/hono/lean': [49_300, 47_700],
+  '@spillway/koa': [74_100, 71_400],
   '@spillway/memory': [42_700, 41_500],
   '@spillway/memory/lean': [7_900, 7_700],
   '@spillway/memory/adapter': [50_800, 48_900],
   '@spillway/nestjs': [78_400, 75_700],
   '@spillway/nestjs/throttler': [32_100, 31_100],
-  '@spillway/node': [74_400, 71_800],
+  '@spillway/node': [74_500, 71_900],
   '@spillway/opentelemetry': [4_500, 4_300],
   '@spillway/plans': [10_900, 10_600],
   '@spillway/postgres': [22_600, 22_200],

@@ -1,23 +1,18 @@
 import {
   type ByKey,
-  type Denial,
   httpGuard,
-  isAbandoned,
-  isCookie,
   joinHeaders,
   missingHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
-  type Verdict,
 } from '@spillway/core/http'
-import { calledByHand, hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
-import type { StatusCode } from 'hono/utils/http-status'
+import { answered } from './answered.ts'
+import { middlewareOf, type Parts } from './middleware.ts'
 import { reader } from './reader.ts'
-import { headersOf, replaceResponse, setHeaders } from './response.ts'
-import { outcomeOf } from './sent.ts'
+import { settlesLater } from './sent.ts'
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -47,6 +42,9 @@ export interface Counted<Name extends string = string> {
   Variables: { rateLimit: RequestDecision<Name> | undefined }
 }
 
+/** What all features need of the adapter. */
+const ALL: Parts = { answered, settlesLater, join: joinHeaders, missing: missingHeaders }
+
 /**
  * Returns middleware that limits requests: by default, each client address, in memory. Throws a `QuotaError` if an option
  * is invalid. If a function of the options names the variables of the app, `(c: Context<AppEnv>) => …`, all of them know these.
@@ -59,58 +57,8 @@ export function rateLimit<Name extends string = 'default', E extends Env = any>(
   options: RateLimitOptions<Name, E>,
 ): RateLimit<Name> {
   const guard = httpGuard<Context, Context, Name>(options as unknown as RateLimitOptions<Name>, reader, memoryStore)
-  const middleware: MiddlewareHandler<Counted<Name>> = (c, next) => {
-    if (typeof next !== 'function' || !hasMethod(c, 'newResponse')) throw calledByHand('(c, next)', [c, next])
-    const verdict = guard(c)
-    // A synchronous verdict is not awaited: a promise costs more than the decision.
-    return verdict instanceof Promise ? verdict.then((known) => follow(known, c, next, true)) : follow(verdict, c, next)
-  }
+  const middleware: MiddlewareHandler<Counted<Name>> = middlewareOf(guard, ALL)
   return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
-}
-
-/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
-async function follow(
-  verdict: Verdict<Context>,
-  c: Context,
-  next: Next,
-  waited: boolean = false,
-): Promise<Response | undefined> {
-  const { decision, headers, denial, answer, after, discard } = verdict
-  if (c.finalized || isAbandoned(c.req.raw, c.env, waited)) {
-    discard()
-    // The client has disconnected: nothing reads this response.
-    return new Response(null, { status: 499 })
-  }
-  const before = (name: string): string | null => headersOf(c).get(name)
-  const joined = joinHeaders(headers, c.get('rateLimit') !== undefined, before)
-  if (decision) c.set('rateLimit', decision)
-  const restoreHeaders = (): void => setHeaders(c, missingHeaders(joined, c.get('rateLimit') !== decision, before))
-  for (const [name, value] of joined) c.header(name, value)
-  if (denial) return answer ? answered(c, await answer(c), denial, restoreHeaders) : denied(c, denial)
-  // A handler that returns a Response of its own discards the headers set above.
-  const { responded, threw } = outcomeOf(c, restoreHeaders, after)
-  try {
-    await next()
-  } catch (thrown) {
-    threw(thrown)
-    throw thrown
-  }
-  responded()
-}
-
-/** The response that `onDenied` has sent itself, with the headers added; otherwise the answer that it returned. */
-function answered(c: Context, own: Denial | undefined, standard: Denial, restoreHeaders: () => void): Response {
-  if (own?.response) replaceResponse(c, own.response as Response)
-  else if (own || !c.finalized) return denied(c, own ?? standard)
-  restoreHeaders()
-  return c.res
-}
-
-/** Made by the context, which adds the headers that earlier middleware has set. */
-function denied(c: Context, { status, contentType, headers, body }: Denial): Response {
-  for (const [name, value] of headers) c.header(name, value, { append: isCookie(name) })
-  c.header('Content-Type', contentType)
-  return c.newResponse(body || null, status as StatusCode)
 }
 
 /**

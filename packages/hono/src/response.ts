@@ -49,3 +49,10 @@ export function onceResponded(c: Context, responded: () => void): void {
   }
   Object.defineProperty(c, 'res', { configurable: true, get: read, set })
 }
+
+/**
+ * Whether the answer to an error is set on the context. Hono returns it directly if the request has one handler only, and lets
+ * servers answer a thrown value that is not an Error.
+ */
+export const isAnswered = ({ req }: Context, thrown: unknown): boolean =>
+  thrown instanceof Error && req.matchedRoutes.length > 1

@@ -31,7 +31,7 @@ function prepare(states: PolicyStates, step: Step): PreparedTake {
   if (take === undefined) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `this store only consumes units of buckets that refill continuously, such as perMinute(100); got a step of ${step.kernel}. Write store: memoryStore(), imported from '@spillway/memory'.`,
+      `this store only consumes units of buckets that refill continuously, such as perMinute(100); got a step of ${step.kernel}. Write store: memoryStore(), imported from '@spillway/memory', or createRateLimit(anyQuota) of a lean entry.`,
     )
   }
   return step.peek ? peeking(states, take) : take

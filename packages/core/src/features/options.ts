@@ -10,8 +10,7 @@ import type { HeaderOptions } from './header-forms/header-builder.ts'
 import type { MatchOptions, SkipOptions } from './matching/index.ts'
 import type { PartitionOptions } from './partitions/partition.ts'
 import type { QuotaOptions } from './quotas-by-request/index.ts'
-import type { ClaimsOptions } from './selectors/index.ts'
-import type { KeyOption } from './selectors/selectors.ts'
+import type { ClaimsOptions, SelectorOptions } from './selectors/index.ts'
 import type { PreflightOptions } from './settling/index.ts'
 import type { RefundOptions, SettleOptions } from './settling/settlement.ts'
 import type { TierOptions } from './several/index.ts'
@@ -24,6 +23,7 @@ import type { WaitingOptions } from './waiting/index.ts'
 /** A named quota, with the clients and requests that it counts and the cost of a request. */
 export interface PolicyOptions<R, S = unknown, Name extends string = string, A = S>
   extends QuotaOptions<R>,
+    SelectorOptions<R>,
     MatchOptions<R>,
     ModeOptions,
     CostOptions<R>,
@@ -41,12 +41,6 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
    * @default `'default'`
    */
   readonly name?: Name
-  /**
-   * The client that a request counts for: a selector such as `'ip'` or `'header:x-api-key'`, a list of selectors, or a
-   * function.
-   * @default `'ip'`
-   */
-  readonly key?: KeyOption<R>
 }
 
 /** Options for all policies of a limiter. */

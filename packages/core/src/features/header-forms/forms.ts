@@ -1,6 +1,7 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import type { Header } from '../../http/headers/headers.ts'
 import type { PolicyResult } from '../../http/headers/limit-item.ts'
+import { byNeed } from '../../http/pipeline/headers.ts'
 import { FIELDS, type Field, type Wire } from './fields.ts'
 
 /**
@@ -100,10 +101,6 @@ export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
 
 /** The most characters of all fields: Node's `fetch` fails a response with 16 kB of headers, and many proxies with 8 kB. */
 const LONGEST = 8_000
-
-/** Those that deny first, and then those with the fewest units remaining. */
-const byNeed = ({ decision: a }: PolicyResult, { decision: b }: PolicyResult): number =>
-  Number(a.allowed) - Number(b.allowed) || a.remaining - b.remaining
 
 const governing = (results: readonly PolicyResult[], denial: ReportedDenial | undefined): PolicyResult | undefined =>
   denial && results.find(({ decision: { policy } }) => policy === denial.policy)

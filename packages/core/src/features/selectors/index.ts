@@ -12,6 +12,16 @@ export interface ClaimsOptions<R> {
   readonly claims?: Claims<R>
 }
 
+/** The option for keys by parts of the request. */
+export interface SelectorOptions<R> {
+  /**
+   * The client that a request counts for: a selector such as `'ip'` or `'header:x-api-key'`, a list of selectors, or a
+   * function.
+   * @default `'ip'`
+   */
+  readonly key?: KeyOption<R>
+}
+
 /** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
 export const selectors: Feature = { name: 'selectors', options: ['claims'], layers: { sources, key } }
 

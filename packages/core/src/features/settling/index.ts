@@ -1,6 +1,7 @@
 import { checked } from '../../common/maybe-promise.ts'
 import { checkBoolean, checkFunctions } from '../../common/options.ts'
 import type { Decision } from '../../decisions/decision.ts'
+import { withCalls } from '../../http/pipeline/calls.ts'
 import type { Feature, Seams, Setup } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft, PASS } from '../../http/pipeline/verdict.ts'
 import { checkCounts, checkFlag, checkReturnedActual } from '../../http/requests/returned.ts'
@@ -30,7 +31,7 @@ export const settling: Feature = {
   name: 'settling',
   options: ['countPreflight', 'refundIf'],
   policyOptions: ['settle', 'countIf'],
-  layers: { policy, verdict },
+  layers: { store: withCalls, policy, verdict },
 }
 
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {

@@ -1,6 +1,9 @@
+import { acquire } from '../../checks/acquisition.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { all, andThen } from '../../common/maybe-promise.ts'
+import { withCalls } from '../../http/pipeline/calls.ts'
 import type { Found, HttpCheck } from '../../http/pipeline/compiled.ts'
+import { listedHeaders } from '../../http/pipeline/headers.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import { checkCount } from '../../policies/count.ts'
 import { namesOf } from '../../policies/state-names.ts'
@@ -19,12 +22,12 @@ export interface TierOptions {
 }
 
 /** `policies` and `tiers`: several policies, of which each counts a request, or the first of a group. */
-export const several: Feature = {
+export const several: Feature & { readonly name: 'several' } = {
   name: 'several',
   options: ['policies'],
   policyOptions: ['tiers'],
   needs: [matching],
-  layers: { options, policies, several: severalPolicies, policy, checks },
+  layers: { store: withCalls, options, policies, several: severalPolicies, policy, checks, enforce, headers },
 }
 
 type PoliciesOption = { readonly policies?: readonly object[] }
@@ -88,6 +91,22 @@ function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {
       })
       return andThen(all(found), onlyFound)
     }
+  }
+}
+
+/** All or none of the units are consumed. */
+function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
+  return (policies, setup) => {
+    const consumeOne = next(policies, setup)
+    return (parts, checks) => (checks.length > 1 ? acquire('consume', checks) : consumeOne(parts, checks))
+  }
+}
+
+/** The headers list all policies that counted a request. */
+function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
+  return (options) => {
+    const ofOne = next(options)
+    return (acquisition, names) => (acquisition.checks.length > 1 ? listedHeaders : ofOne)(acquisition, names)
   }
 }
 

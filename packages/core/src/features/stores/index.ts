@@ -1,6 +1,7 @@
 import { acquire } from '../../checks/acquisition.ts'
 import { type Duration, micros } from '../../common/time.ts'
 import { checkLogger, type Logger } from '../../common/warn.ts'
+import { isCounted } from '../../decisions/merge.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import type { StoreConfig } from '../../policies/policy.ts'
 import { onStore, storeConfigOf } from '../../remote/store-config.ts'
@@ -42,7 +43,7 @@ export const stores: Feature = {
   name: 'stores',
   options: ['store', 'deadline', 'onStoreError', 'replicas', 'onThreshold'],
   policyOptions: ['store', 'deadline', 'onStoreError'],
-  layers: { store, policy, register, enforce },
+  layers: { store, policy, register, enforce, headers },
 }
 
 function store<R, S>(): Seams<R, S>['store'] {
@@ -67,6 +68,18 @@ const ownStoreConfig = ({ store, deadline, onStoreError }: OwnStoreOptions, stor
 
 function register<R, S>(): Seams<R, S>['register'] {
   return registerStates
+}
+
+/** While a store does not answer, there are no numbers, and clients may retry after one second. */
+function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
+  return (options) => {
+    const whileAnswering = next(options)
+    return (acquisition, names) => {
+      const { decision } = acquisition
+      if (isCounted(decision)) return whileAnswering(acquisition, names)
+      return decision.allowed ? [] : [['Retry-After', '1']]
+    }
+  }
 }
 
 function enforce<R, S>(): Seams<R, S>['enforce'] {

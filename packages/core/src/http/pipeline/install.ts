@@ -15,7 +15,8 @@ type Layer = (next: unknown) => unknown
 export function install(features: readonly Feature[]): Pipeline {
   const seams: Record<string, unknown> = { ...PLAIN }
   for (const [i, { name, needs = [], layers }] of features.entries()) {
-    const missing = needs.find((each) => !features.slice(0, i).includes(each))
+    const before = features.slice(0, i).map((each) => each.name)
+    const missing = needs.find((each) => !before.includes(each.name))
     if (missing !== undefined) {
       throw new QuotaError(
         'ERR_SPILLWAY_OPTION',

@@ -1,23 +1,15 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
-import { inTime } from '../../common/in-time.ts'
-import { checked } from '../../common/maybe-promise.ts'
+import { QuotaError } from '../../common/errors.ts'
 import { checkOptions, givenOptions } from '../../common/options.ts'
 import type { Logger } from '../../common/warn.ts'
 import { NONE } from '../../decisions/decision.ts'
-import type { StoreConfig } from '../../policies/policy.ts'
-import type { Store } from '../../stores/store.ts'
-import { addressKey, checkPrefix } from '../addresses/address.ts'
+import { checkPrefix } from '../addresses/address.ts'
 import { frameworkAddress } from '../addresses/framework-address.ts'
 import type { RequestReader } from '../requests/reader.ts'
-import { checkReturnedKey } from '../requests/returned.ts'
 import { checkNamed, readingOne } from './check.ts'
 import type { CompiledPolicy } from './compiled.ts'
-import { consumeOne } from './consume.ts'
-import { plainHeaders } from './headers.ts'
 import { plainPolicy, plainQuota } from './policy.ts'
-import type { Read, RequestSources } from './request-sources.ts'
+import type { RequestSources } from './request-sources.ts'
 import type { Hint, Judge, OptionNames, ReadChecks, Seams, Setup } from './seams.ts'
-import { plainStore } from './store.ts'
 import { CLIENT_CLOSED, CLOSED, type Draft, PASS } from './verdict.ts'
 
 // The plain way: the address of the client, its key, one quota, and the newest headers. What each seam does without features.
@@ -42,16 +34,6 @@ function sources<R>(options: object, reader: RequestReader<R>, logger: Logger): 
   return { reader, address, claims: undefined, parameters: new Set(), cookies: new Set(), ipv6Prefix, logger }
 }
 
-/** The client's address, or what a function returns. */
-function key<R>(option: unknown, { address, ipv6Prefix }: RequestSources<R>): Read<R, string | undefined> {
-  if (option === 'ip') return (parts) => addressKey(parts.once('ip', address), ipv6Prefix)
-  if (typeof option === 'function') {
-    const keyOf = checked(option as (request: R) => unknown, checkReturnedKey, inTime('key'))
-    return ({ request }) => keyOf(request)
-  }
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `key must be 'ip' or a function; got ${formatValue(option)}.`)
-}
-
 function checks<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): ReadChecks<R, S> {
   return compiled === undefined ? () => NONE : readingOne(compiled)
 }
@@ -74,22 +56,28 @@ function verdict<R, S>(_: readonly CompiledPolicy<R, S>[], { options, seams }: S
   }
 }
 
+/** A seam that a feature must fill: `plain` of the lean entries, or one of its own. */
+/* @__NO_SIDE_EFFECTS__ */
+const absent = (seam: string) => (): never => {
+  throw new QuotaError('ERR_SPILLWAY_OPTION', `no feature fills the seam ${seam} of the pipeline.`)
+}
+
 /** What the seams do without features. */
 export const PLAIN: Seams<never, never> = {
   hint: () => undefined,
   options,
-  store: plainStore as (options: object, defaultStore?: () => Store) => StoreConfig,
+  store: absent('store'),
   sources,
   skips: () => undefined,
   policies: (options, names) => [givenOptions(options, ownNames(names))],
   several: (policies, compile) => policies.map(compile),
   policy: plainPolicy,
-  key,
+  key: absent('key'),
   quota: plainQuota,
   register: () => {},
   checks,
-  enforce: () => consumeOne,
-  headers: () => plainHeaders,
+  enforce: absent('enforce'),
+  headers: absent('headers'),
   verdict,
   calls: () => ({}),
 }

@@ -1,0 +1,94 @@
+import { formatValue, QuotaError } from '../../common/errors.ts'
+import { inTime } from '../../common/in-time.ts'
+import { andThen, checked, type MaybePromise } from '../../common/maybe-promise.ts'
+import { checkLogger, type Logger } from '../../common/warn.ts'
+import type { PreparedStep } from '../../policies/consume-steps.ts'
+import type { Acquisition, StoreConfig, StoreResult } from '../../policies/policy.ts'
+import { storeOr } from '../../stores/default-store.ts'
+import type { PreparingStore, Store } from '../../stores/store.ts'
+import { addressKey } from '../addresses/address.ts'
+import type { RequestParts } from '../requests/parts.ts'
+import { checkReturnedKey } from '../requests/returned.ts'
+import type { HttpCheck } from './compiled.ts'
+import { plainHeaders } from './headers.ts'
+import type { Read, RequestSources } from './request-sources.ts'
+import type { Feature } from './seams.ts'
+
+/**
+ * What limiters of the lean entries have: the address of the client or a function as the key, one policy, the newest headers, and
+ * a store of their own.
+ */
+export const plain: Feature = {
+  name: 'plain',
+  layers: {
+    hint: () => (option) => hintOf(option),
+    store: () => (options, defaultStore) => storeOf(options, defaultStore as () => Store),
+    key: () => keyReader,
+    enforce: () => () => consume,
+    headers: () => () => plainHeaders,
+  },
+}
+
+/** The options of each feature. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  trustedProxies: 'trustProxy',
+  selectors: 'claims',
+  matching: 'match skip',
+  costs: 'cost defaultCost maxCost',
+  several: 'policies tiers',
+  blocks: 'blocks',
+  spill: 'spill',
+  events: 'onDecision',
+  stores: 'store deadline onStoreError replicas onThreshold',
+  waiting: 'maxWait',
+  shadow: 'mode',
+  headerForms: 'headers jitter exposeHeaders unit',
+  answers: 'onDenied problem',
+  partitions: 'partition',
+  settling: 'refundIf countIf settle countPreflight',
+}
+
+/** Names the feature of an option. */
+function hintOf(option: string): string | undefined {
+  const feature = Object.keys(OPTIONS).find((each) => OPTIONS[each]?.split(' ').includes(option))
+  return feature && `It is an option of the feature ${feature}: createRateLimit(${feature}).`
+}
+
+function storeOf(options: object, defaultStore: () => Store): StoreConfig {
+  const logger = checkLogger((options as { readonly logger?: Logger }).logger)
+  return {
+    store: storeOr(undefined, defaultStore, logger),
+    logger,
+    replicas: 1,
+  } as object as StoreConfig
+}
+
+/** Reads the client's address, or what a function returns. */
+function keyReader<R>(option: unknown, { address, ipv6Prefix }: RequestSources<R>): Read<R, string | undefined> {
+  if (option === 'ip') return (parts) => addressKey(parts.once('ip', address), ipv6Prefix)
+  if (typeof option === 'function') {
+    const keyOf = checked(option as (request: R) => unknown, checkReturnedKey, inTime('key'))
+    return ({ request }) => keyOf(request)
+  }
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `key must be 'ip' or a function; got ${formatValue(option)}. Selectors are a feature: createRateLimit(selectors).`,
+  )
+}
+
+/** Consumes the units of one check, in the same tick. With the calls that some features bring, they can be refunded. */
+function consume<R, S>(_: RequestParts<R>, checks: readonly HttpCheck<R, S>[]): MaybePromise<Acquisition | undefined> {
+  const [check] = checks
+  if (check === undefined) return undefined
+  const { policy, key, cost } = check
+  const { store, calls } = policy.storeConfig
+  if (calls !== undefined) return andThen(calls.decide(checks, 'consume'), (result) => acquiredBy(checks, result))
+  const { take, decide } = policy.steps.costing(cost) as PreparedStep
+  return { checks, decision: decide(take.take(key, (store as PreparingStore).clock())), results: [] }
+}
+
+const acquiredBy = (checks: Acquisition['checks'], result: StoreResult): Acquisition => ({
+  checks,
+  decision: result.decisions[0] as Acquisition['decision'],
+  results: [result],
+})

@@ -1,0 +1,103 @@
+import {
+  type Denial,
+  isAbandoned,
+  isCookie,
+  type joinHeaders,
+  type missingHeaders,
+  type RequestReader,
+  type Verdict,
+} from '@spillway/core/http'
+import { calledByHand, hasMethod, type MaybePromise } from '@spillway/core/internal'
+import type { Store } from '@spillway/memory'
+import type { Context, MiddlewareHandler, Next } from 'hono'
+import type { StatusCode } from 'hono/utils/http-status'
+import { headersOf, isAnswered, onceResponded, setHeaders } from './response.ts'
+
+/** What to call when the next handler has returned or thrown. */
+export interface Outcome {
+  responded(): void
+  threw(thrown: unknown): void
+}
+
+/** What only some features need of the adapter. */
+export interface Parts {
+  /** Joins headers with those of limiters before. */
+  readonly join: typeof joinHeaders
+  /** The headers that a response lacks that another server has made. */
+  readonly missing: typeof missingHeaders
+  /** What features read of a request. */
+  readonly reader?: Partial<RequestReader<Context>>
+  /** The store of a limiter that is given none, if it must do more than consume. */
+  readonly memoryStore?: () => Store
+  /** Calls back when the response has been sent: for features that read it. */
+  readonly settlesLater?: (c: Context, done: NonNullable<Verdict<Context>['after']>) => Outcome
+  /** The answer of `onDenied`; `restore` adds the headers to a response. */
+  readonly answered?: (c: Context, own: Denial | undefined, standard: Denial, restore: () => void) => Response
+}
+
+/** Makes middleware of a guard. */
+export function middlewareOf(
+  guard: (c: Context) => MaybePromise<Verdict<Context>>,
+  parts: Parts,
+  // biome-ignore lint/suspicious/noExplicitAny: as in Hono's middleware, of any app
+): MiddlewareHandler<any> {
+  return (c, next) => {
+    if (typeof next !== 'function' || !hasMethod(c, 'newResponse')) throw calledByHand('(c, next)', [c, next])
+    // Without the feature that refunds, a request that is over must not be counted.
+    if (parts.settlesLater === undefined && isOver(c, false)) return Promise.resolve(closed())
+    const verdict = guard(c)
+    // A synchronous verdict is not awaited: a promise costs more than the decision.
+    return verdict instanceof Promise
+      ? verdict.then((known) => follow(known, c, next, parts, true))
+      : follow(verdict, c, next, parts, false)
+  }
+}
+
+const isOver = (c: Context, waited: boolean): boolean => c.finalized || isAbandoned(c.req.raw, c.env, waited)
+
+// The client has disconnected: nothing reads this response.
+const closed = (): Response => new Response(null, { status: 499 })
+
+/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
+async function follow(
+  { decision, headers, denial, answer, after, discard }: Verdict<Context>,
+  c: Context,
+  next: Next,
+  { settlesLater, answered, join, missing }: Parts,
+  waited: boolean,
+): Promise<Response | undefined> {
+  if (isOver(c, waited)) {
+    discard()
+    return closed()
+  }
+  const before = (name: string): string | null => headersOf(c).get(name)
+  const joined = join(headers, c.get('rateLimit') !== undefined, before)
+  if (decision) c.set('rateLimit', decision)
+  const restoreHeaders = (): void => setHeaders(c, missing(joined, c.get('rateLimit') !== decision, before))
+  for (const [name, value] of joined) c.header(name, value)
+  if (denial) {
+    return answer && answered ? answered(c, await answer(c), denial, restoreHeaders) : denied(c, denial)
+  }
+  const outcome = after && settlesLater?.(c, after)
+  // A handler that returns a Response of its own discards the headers set above.
+  const responded = (): void => {
+    restoreHeaders()
+    outcome?.responded()
+  }
+  try {
+    await next()
+  } catch (thrown) {
+    // Thrown through middleware that composes others, such as `every`: the app's error handler has yet to answer.
+    if (isAnswered(c, thrown)) onceResponded(c, responded)
+    else outcome?.threw(thrown)
+    throw thrown
+  }
+  responded()
+}
+
+/** Made by the context, which adds the headers that earlier middleware has set. */
+export function denied(c: Context, { status, contentType, headers, body }: Denial): Response {
+  for (const [name, value] of headers) c.header(name, value, { append: isCookie(name) })
+  c.header('Content-Type', contentType)
+  return c.newResponse(body || null, status as StatusCode)
+}

@@ -1,0 +1,149 @@
+import { Hono } from 'hono'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { fixedWindow } from '../src/index.ts'
+import {
+  answers,
+  anyQuota,
+  costs,
+  createRateLimit,
+  decisionOf,
+  matching,
+  perMinute,
+  quotasByRequest,
+  rateLimit,
+  selectors,
+  settled,
+  settling,
+  several,
+  trustedProxies,
+} from '../src/lean.ts'
+
+// A limiter with the features that an app names, and no others.
+
+const ANSWER = 'served'
+
+const app = (limit: ReturnType<typeof rateLimit>) => {
+  const hono = new Hono()
+  hono.use(limit)
+  hono.all('*', (c) => c.text(ANSWER))
+  return hono
+}
+
+const from = (address: string, path = '/', headers: Record<string, string> = {}) =>
+  new Request(`http://localhost${path}`, { headers: { 'x-forwarded-for': address, ...headers } })
+
+describe('a limiter without features', () => {
+  test('counts a key in memory, and answers as the full one does', async () => {
+    const hono = app(rateLimit({ quota: perMinute(2), key: () => 'all', logger: { warn: vi.fn() } }))
+    const statuses: number[] = []
+    for (let i = 0; i < 3; i++) statuses.push((await hono.request('/')).status)
+    expect(statuses).toEqual([200, 200, 429])
+    const denied = await hono.request('/')
+    expect(denied.headers.get('RateLimit-Policy')).toBe('"default";q=2;w=60')
+    expect(denied.headers.get('RateLimit')).toBe('"default";r=0;t=30')
+    expect(denied.headers.get('Retry-After')).toBe('30')
+    expect(await denied.json()).toMatchObject({ status: 429, 'violated-policies': ['default'] })
+  })
+
+  test.each([
+    ['trustProxy', { trustProxy: 1 }, 'createRateLimit(trustedProxies)'],
+    ['match', { match: { path: '/login' } }, 'createRateLimit(matching)'],
+    ['cost', { cost: 2 }, 'createRateLimit(costs)'],
+    ['a selector', { key: 'header:x-api-key' }, 'createRateLimit(selectors)'],
+    ['store', { store: {} }, 'createRateLimit(stores)'],
+    ['policies', { policies: [] }, 'createRateLimit(several)'],
+    ['mode', { mode: 'shadow' }, 'createRateLimit(shadow)'],
+    ['spill', { spill: 'other' }, 'createRateLimit(spill)'],
+    ['maxWait', { maxWait: '1s' }, 'createRateLimit(waiting)'],
+    ['a misspelt option', { colour: 1 }, 'It knows name, quota, key, logger, ipv6Prefix.'],
+  ])('throws for %s, and names its feature', (_, options, message) => {
+    expect(() => rateLimit({ quota: perMinute(1), ...options } as never)).toThrow(message)
+  })
+})
+
+describe('features', () => {
+  test('are installed together, and only for their limiter', async () => {
+    const limiting = createRateLimit(trustedProxies, selectors, matching, costs)
+    const limit = limiting({ quota: perMinute(4), trustProxy: 1, match: { path: '/login' }, cost: 2 })
+    const hono = app(limit)
+    const served = async (address: string, path: string) => (await hono.request(from(address, path))).status
+    expect(await served('192.0.2.1', '/login')).toBe(200)
+    expect(await served('192.0.2.1', '/login')).toBe(200)
+    expect(await served('192.0.2.1', '/login')).toBe(429)
+    expect(await served('192.0.2.2', '/login')).toBe(200)
+    expect(await served('192.0.2.1', '/other')).toBe(200)
+    expect(() => rateLimit({ quota: perMinute(1), trustProxy: 1 } as never)).toThrow('trustedProxies')
+  })
+
+  test('are found missing in a list of policies, too', () => {
+    const limiting = createRateLimit(selectors, matching, several)
+    const policies = [
+      { name: 'a', quota: perMinute(1) },
+      { name: 'b', quota: perMinute(1), cost: 2 },
+    ]
+    expect(() => limiting({ policies } as never)).toThrow('createRateLimit(costs)')
+  })
+
+  test('count several policies, and correct what was consumed', async () => {
+    const limiting = createRateLimit(selectors, matching, several, settling)
+    const limit = limiting({
+      policies: [
+        { name: 'burst', quota: perMinute(1), key: 'header:x-key', countIf: [401] },
+        { name: 'all', quota: perMinute(100), key: 'header:x-key' },
+      ],
+    })
+    const hono = app(limit)
+    const answer = async () => hono.request(from('192.0.2.1', '/', { 'x-key': 'a' }))
+    for (let i = 0; i < 3; i++) {
+      const response = await answer()
+      expect(response.status).toBe(200)
+      expect(response.headers.get('RateLimit')).toMatch(/"burst";r=0.*"all";r=\d\d/)
+      await response.text()
+      await settled()
+    }
+  })
+
+  test('answer denials', async () => {
+    const limiting = createRateLimit(answers)
+    const hono = app(limiting({ quota: perMinute(1), key: () => 'all', onDenied: () => 'slow down' }))
+    await hono.request('/')
+    const denied = await hono.request('/')
+    expect([denied.status, await denied.text()]).toEqual([429, 'slow down'])
+  })
+
+  test('choose the quota by request', async () => {
+    const limiting = createRateLimit(quotasByRequest)
+    const hono = app(limiting({ quota: (c) => perMinute(c.req.path === '/free' ? 1 : 2), key: () => 'all' }))
+    const statuses: number[] = []
+    for (const path of ['/paid', '/paid', '/paid']) statuses.push((await hono.request(path)).status)
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
+  test('must be named after those that they are built on', () => {
+    expect(() => createRateLimit(matching)).toThrow('createRateLimit(selectors, matching)')
+  })
+})
+
+describe('quotas', () => {
+  test('of windows need a feature', async () => {
+    const quota = fixedWindow({ limit: 1, window: '1m', align: 'first' })
+    expect(() => rateLimit({ quota, key: () => 'all' })).toThrow('createRateLimit(anyQuota)')
+    const hono = app(createRateLimit(anyQuota)({ quota, key: () => 'all' }))
+    expect([(await hono.request('/')).status, (await hono.request('/')).status]).toEqual([200, 429])
+  })
+})
+
+test('an option of a missing feature is a type error', () => {
+  const limiting = createRateLimit(trustedProxies)
+  limiting({ quota: perMinute(1), trustProxy: 1 })
+  // @ts-expect-error matching is not installed
+  expect(() => limiting({ quota: perMinute(1), match: { path: '/login' } })).toThrow('matching')
+  // @ts-expect-error selectors are not installed
+  expect(() => limiting({ quota: perMinute(1), key: 'header:x-api-key' })).toThrow('selectors')
+  // @ts-expect-error there are no features
+  expect(() => rateLimit({ quota: perMinute(1), trustProxy: 1 })).toThrow('trustedProxies')
+  // @ts-expect-error several is not installed
+  expect(() => limiting({ policies: [] })).toThrow('several')
+  expectTypeOf(createRateLimit(selectors)).parameter(0).toHaveProperty('key')
+  expect(decisionOf).toBeTypeOf('function')
+})
