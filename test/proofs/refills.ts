@@ -109,8 +109,8 @@ class ScheduledBucket {
   /** The wait that a denied request is given, in microseconds. */
   wait(outcome: Obj, now: Num, cost: Num, step: Obj): Num {
     const quota = object({ limit: this.size, overdraft: ZERO })
-    const decide = this.#kernel.call('decideScheduled', constant('policy'), quota, cost, step, this.#schedule)
-    if (decide.kind !== 'function') throw new TypeError('decideScheduled returns a function')
+    const decide = this.#kernel.call('decideSchedule', constant('policy'), quota, cost, step, this.#schedule)
+    if (decide.kind !== 'function') throw new TypeError('decideSchedule returns a function')
     const taken = object({ allowed: boolean(false), now, base: base(outcome), tat: base(outcome) })
     return microsAt(decide.call([taken]) as Obj, 'retryAfterMs')
   }

@@ -76,14 +76,18 @@ test('a fraction of a unit is proposed as the same rate in whole units', () => {
 test('a limit that does not refill whole units names one that does', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000_000 }), periods, periods, (limit, per, refill) =>
-      isAcceptedAsNamed((limit) => tokenBucket({ limit, per, refill, burst: 1 }), limit, /Use a limit of (\d+),/),
+      isAcceptedAsNamed(
+        (limit) => tokenBucket({ limit, per, refill, burst: 1 }),
+        limit,
+        /Use a limit of (\d+)(?: at most)?,/,
+      ),
     ),
   ))
 
 test('a window of more units than microseconds names a limit that fits', () =>
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000_000 }), fc.integer({ min: 1, max: 999 }), (limit, window) =>
-      isAcceptedAsNamed((limit) => fixedWindow({ limit, window }), limit, /Use a limit of (\d+),/),
+      isAcceptedAsNamed((limit) => fixedWindow({ limit, window }), limit, /Use a limit of (\d+)(?: at most)?,/),
     ),
   ))
 

@@ -12,7 +12,7 @@ declare const URL: {
 }
 
 /** A path that all parsers read alike: not of a host or a whole URL, without a fragment and what some of them remove. */
-const PLAIN = /^\/(?![/\\])[^?#;\t\n\r]*/
+const PLAIN = /^\/(?:[^/\\?#;\t\n\r][^?#;\t\n\r]*)?/
 
 /**
  * The readings of a target's path: as a URL parser has it, as it is written, and up to a fragment or a semicolon. Who routes
