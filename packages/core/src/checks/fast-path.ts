@@ -1,3 +1,4 @@
+import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
@@ -64,13 +65,11 @@ function costing(named: NamedPolicies, cost: number | Costs): readonly PreparedS
 /** The fast path of one policy to a remote store. Undefined for several policies. */
 export function remoteFastPath(
   named: NamedPolicies,
-): ((key: string, cost?: number | Costs) => Promise<Decision>) | undefined {
+): ((key: string, cost?: number | Costs) => MaybePromise<Decision>) | undefined {
   const [policy, ...others] = named.policies
   if (policy === undefined || others.length > 0) return undefined
-  const { calls } = policy.storeConfig
-  return async (key, costs = 1) => {
+  return (key, costs = 1) => {
     const check = { policy, key: checkKey(key), cost: oneCost(named, costs) }
-    const { decisions } = await calls.decide([check], 'consume')
-    return decisions[0] as Decision
+    return andThen(policy.storeConfig.calls.decide([check], 'consume'), ({ decisions }) => decisions[0] as Decision)
   }
 }

@@ -36,15 +36,16 @@ export interface StoreHealth {
  */
 export interface Breaker {
   /**
-   * Makes a call for a key, or fails with a {@link StoreError}. `check` returns the answer, also a late one, or throws if it
-   * is invalid.
+   * Makes a call for a key, or fails with a {@link StoreError}. `read` returns the result of an answer, or throws if it is
+   * invalid, also if it is late. `fallBack` returns that of a call that fails. With `then`, it would cost more promises.
    */
-  call<T>(
+  call<A, T = A>(
     key: StateKey,
-    work: () => MaybePromise<T>,
+    work: () => MaybePromise<A>,
     deadline: CallDeadline,
     logger: StoreLogger,
-    check?: (answer: T) => T,
+    read?: (answer: A) => T,
+    fallBack?: (error: StoreError | QuotaError) => Promise<T>,
   ): Promise<T>
   /**
    * Refunds units of a call that the shard has just answered, through an open circuit, too. No caller waits for it. A refund
@@ -152,18 +153,18 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
   }
 
   return {
-    call(key, work, deadline, logger, check = (answer) => answer) {
+    call(key, work, deadline, logger, read = (answer) => answer as never, fallBack = (error) => Promise.reject(error)) {
       const circuit = circuitOf(key)
       const isProbe = isOpen(circuit)
       if (isProbe && now() < Math.max(circuit.openUntilMs, circuit.probeUntilMs)) {
         log.skipped()
         const message = `The circuit is open: the store has failed ${circuit.failures} times in a row, and is asked again later.`
-        return Promise.reject(new StoreError(message, circuit.error, { reason: 'open' }))
+        return fallBack(new StoreError(message, circuit.error, { reason: 'open' }))
       }
       // Workers stop a request whose client has left: its probe then never ends.
       if (isProbe) circuit.probeUntilMs = now() + LONGEST_PROBE * deadline.spanMs
       const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
-      return answerInTime(store, work, deadline, check, (error) => {
+      return resultInTime(store, work, deadline, read, fallBack, (error) => {
         if (isProbe) circuit.probeUntilMs = 0
         if (error === undefined) return answered(current())
         // An invalid call is a mistake of the program, not a failure of the store.
@@ -197,44 +198,43 @@ export function storeHealth(store: Store): StoreHealth {
 }
 
 /**
- * The result of `work`, checked, or a {@link StoreError} if it fails or the deadline passes first; `ended` is called once.
+ * The result of the answer of `work`, or of the fallback if it fails or the deadline passes first; `ended` is called once.
  */
-function answerInTime<T>(
+function resultInTime<A, T>(
   store: Store,
-  work: () => MaybePromise<T>,
+  work: () => MaybePromise<A>,
   deadline: CallDeadline,
-  check: (answer: T) => T,
+  read: (answer: A) => T,
+  fallBack: (error: StoreError | QuotaError) => Promise<T>,
   ended: (error?: StoreError | QuotaError) => void,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let isLate = false
+  return new Promise((resolve) => {
+    let late: Promise<A> | undefined
     const answer = promised(work)
     const fail = (error: StoreError | QuotaError): void => {
       ended(error)
-      reject(error)
+      resolve(fallBack(error))
     }
     const stop = whenExpired(deadline, () => {
-      isLate = true
-      fail(timeoutError(store, deadline.spanMs, answer.then(check)))
+      late = answer.finally(() => answer.then(read))
+      fail(timeoutError(store, deadline.spanMs, late))
     })
     answer.then(
-      (result) => {
-        if (isLate) return
+      (inTime) => {
+        if (late !== undefined) return
         stop()
-        // Not by another promise: it would cost more than the check.
-        let checked: T
+        let result: T
         try {
-          checked = check(result)
+          result = read(inTime)
         } catch (cause) {
-          fail(asStoreError(cause))
-          return
+          return fail(asStoreError(cause))
         }
         ended()
-        resolve(checked)
+        resolve(result)
       },
       (cause: unknown) => {
         // It may explain the next calls.
-        if (isLate) return setConnectionError(scopeOf(store).owner, cause)
+        if (late !== undefined) return setConnectionError(scopeOf(store).owner, cause)
         stop()
         fail(asStoreError(cause))
       },

@@ -9,6 +9,7 @@ import {
   type PolicyCheck,
   type StoreAnswer,
   type StoreCalls,
+  type StoreResult,
 } from '../policies/policy.ts'
 import { checkDeleted } from '../stores/answers.ts'
 import type { Take } from '../stores/store.ts'
@@ -22,17 +23,17 @@ import { deleteFrom, takeEachFrom, takeFrom } from './store-call.ts'
 
 /** The calls of a store that answers late, or never: in time or not at all, and what was taken late is refunded. */
 export const REMOTE_CALLS: StoreCalls = {
-  decide(checks, verb, stepOptions, deadline) {
+  decide(checks, verb, stepOptions, deadline = deadlineFrom(checks)) {
+    const { store, logger } = configOf(checks)
     const takes = takesFor(checks, verb, stepOptions)
-    return take(checks, takes, deadline).then(
-      (taken) => answerOf(checks, takes, taken),
-      (error: unknown) =>
-        fallBack(error, checks, {
-          verb,
-          countBy: (local) => SYNC_CALLS.decide(local, verb, stepOptions) as StoreAnswer,
-          readLate: lateAnswerTo(checks, takes),
-        }),
-    )
+    const read = (taken: readonly Taken[]): StoreResult => answerOf(checks, takes, taken)
+    const failed = (error: unknown): Promise<StoreResult> =>
+      fallBack(error, checks, {
+        verb,
+        countBy: (local) => SYNC_CALLS.decide(local, verb, stepOptions) as StoreAnswer,
+        readLate: lateAnswerTo(checks, takes),
+      })
+    return takeFrom(store, takes, deadline, logger, read, failed)
   },
   take,
   takeEach,
@@ -64,13 +65,9 @@ function deadlineFrom(checks: readonly PolicyCheck[], startMs?: number): CallDea
   return deadlineIn(Math.min(...checks.map(({ policy }) => policy.storeConfig.deadline)), startMs)
 }
 
-function take(
-  checks: readonly PolicyCheck[],
-  takes: readonly Take[],
-  deadline: CallDeadline = deadlineFrom(checks),
-): Promise<readonly Taken[]> {
+function take(checks: readonly PolicyCheck[], takes: readonly Take[]): Promise<readonly Taken[]> {
   const { store, logger } = configOf(checks)
-  return takeFrom(store, takes, deadline, logger)
+  return takeFrom(store, takes, deadlineFrom(checks), logger)
 }
 
 function takeEach(

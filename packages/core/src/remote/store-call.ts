@@ -6,18 +6,21 @@ import type { StateKey, Store, Take } from '../stores/store.ts'
 import { breakerOf } from './breaker.ts'
 
 /** Takes from a remote store until the deadline. An invalid answer is a failure of the store. */
-export const takeFrom = (
+export const takeFrom = <T = readonly Taken[]>(
   store: Store,
   ops: readonly Take[],
   deadline: CallDeadline,
   logger: Logger,
-): Promise<readonly Taken[]> =>
+  read = (taken: readonly Taken[]): T => taken as T,
+  fallBack?: (error: unknown) => Promise<T>,
+): Promise<T> =>
   breakerOf(store).call(
     ops[0] as Take,
     () => store.take(ops, undefined, deadline),
     deadline,
     logger,
-    (answer): readonly Taken[] => checkTaken(answer, ops),
+    (answer) => read(checkTaken(answer, ops)),
+    fallBack,
   )
 
 /** Takes several batches from a remote store, as {@link takeFrom}: at one moment, if it has `takeEach`. */
