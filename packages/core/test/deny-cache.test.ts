@@ -32,22 +32,47 @@ test('answers as the store behind it would, whatever the history', async () => {
   )
 })
 
-// Found by a random history: seed 1927656600. The bucket of `first` has been full for long enough to be forgotten.
-test('asks the store for a key that may have been forgotten since another quota denied it', async () => {
-  const first = tokenBucket({ limit: 2, per: '1s', burst: 5, initial: 2, keepFull: '1ms' })
-  const then = tokenBucket({ limit: 9, per: '3s', refill: '3s', burst: 5, initial: 3, keepFull: '1ms' })
-  const take = (quota: Quota, key: string, cost: number): Take => ({
-    policy: 'p',
-    key,
-    step: stepFor(quota, 'consume', cost),
-  })
+const take = (quota: Quota, key: string, cost: number): Take => ({
+  policy: 'p',
+  key,
+  step: stepFor(quota, 'consume', cost),
+})
+const first = tokenBucket({ limit: 2, per: '1s', burst: 5, initial: 2, keepFull: '1ms' })
+const then = tokenBucket({ limit: 9, per: '3s', refill: '3s', burst: 5, initial: 3, keepFull: '1ms' })
+const slow = tokenBucket({ limit: 3, per: '1s', burst: 11, initial: 0 })
+const misses = penalty({ after: 3, within: '250ms', block: '500ms', grow: 3, max: '20s', forgive: '1ms' })
+const nothing = slidingLog({ limit: 0, window: '1s' })
+
+// Found by random histories.
+test.each<[string, readonly (readonly [atMicros: number, ops: readonly Take[]])[]]>([
+  [
+    // Seed 1927656600: the bucket of `first` has been full for long enough to be forgotten.
+    'a key that may have been forgotten since another quota denied it',
+    [
+      [1_500_001, [take(first, 'b', 3)]],
+      [1_500_001, [take(then, 'b', 1), take(first, 'a', 3)]],
+      [3_001_001, [take(then, 'b', 6)]],
+    ],
+  ],
+  [
+    // Seeds 1487821759 and 856330363: a penalty that counts nothing leaves the state of the bucket, and later starts with it.
+    'a key that a penalty denied without a state of its own',
+    [
+      [0, [take(slow, 'b', 1)]],
+      [752_766, [take(misses, 'b', 4)]],
+      [3_166_667, [take(misses, 'b', 4)]],
+    ],
+  ],
+  [
+    'a key that a log without units denied, once the clock is back',
+    [
+      [0, [take(nothing, 'b', 1)]],
+      [-1, [take(nothing, 'b', 1)]],
+    ],
+  ],
+])('asks the store for %s', async (_, history) => {
   const model = modelStore(() => START)
   const store = withDenyCache(faultyStore(modelStore(() => START)), { for: '1h' })
-  const history: readonly (readonly [after: number, ops: readonly Take[]])[] = [
-    [1_500_001, [take(first, 'b', 3)]],
-    [1_500_001, [take(then, 'b', 1), take(first, 'a', 3)]],
-    [3_001_001, [take(then, 'b', 6)]],
-  ]
   for (const [after, ops] of history) {
     expect(await store.take(ops, START + after)).toEqual(model.takeSync(ops, START + after))
   }

@@ -30,7 +30,7 @@ export function cachedStateOf(step: Step, taken: Taken): State | undefined {
     }
     case 'penalty': {
       const { now: writtenAt, first, count, until, level, last } = taken as PenaltyTaken
-      return { writtenAt, first, count, until, level, last }
+      return count + level === 0 ? undefined : { writtenAt, first, count, until, level, last }
     }
   }
 }
@@ -40,7 +40,7 @@ function cachedLogOf(
   { used, freesAt, emptyAt }: SlidingLogTaken,
   { limit, window }: SlidingLogStep,
 ): State | undefined {
-  if (used !== limit) return undefined
+  if (used !== limit || used === 0) return undefined
   return used === 1 ? [emptyAt - window, 1] : [freesAt - window, 1, emptyAt - window, used - 1]
 }
 

@@ -191,7 +191,7 @@ BEGIN
         END IF;
         IF step[1] = 1 THEN
           IF counts_text IS NOT NULL THEN refunded := ${fn('refunded_in')}(counts_text[i]::int8[]); END IF;
-          outcome := ${fn('bucket')}(coalesce(tats[i], adopted[1]), CASE WHEN scales[i] = step[18] THEN earlies[i] ELSE 0 END,
+          outcome := ${fn('bucket')}(coalesce(tats[i], adopted[1]), coalesce(CASE WHEN scales[i] = step[18] THEN earlies[i] END, 0),
             refunded, now, step);
           IF adopted IS NOT NULL THEN outcome[13] := adopted[1]; outcome[16] := 0; END IF;
         ELSE
