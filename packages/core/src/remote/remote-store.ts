@@ -12,9 +12,9 @@ export type RemoteStoreOptions = Pick<StoreOptions, 'deadline' | 'onStoreError' 
 const OPTIONS = ['deadline', 'onStoreError', 'replicas']
 
 /**
- * Gives a store that answers late what its limiters need: a deadline, a circuit breaker, a failure mode, and refunds of what it
- * takes late. Stores of Spillway have it; a lean limiter needs it for a store of your own. Returns the store itself. Throws
- * a `QuotaError` if the store is in memory, or an option is invalid.
+ * Gives a store that answers late what a lean limiter needs: a deadline, a circuit breaker, a failure mode, and refunds of what
+ * it takes late. `rateLimiter` of `@spillway/core` brings all of it for any store. Returns the store itself. Throws a `QuotaError`
+ * if the store is in memory, or an option is invalid.
  */
 export function remoteStore<S extends Store>(store: S, options: RemoteStoreOptions = {}): S {
   checkIsStore('the store of remoteStore', store)

@@ -1,7 +1,7 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import type { Header } from '../../http/headers/headers.ts'
 import type { PolicyResult } from '../../http/headers/limit-item.ts'
-import { byNeed } from '../../http/pipeline/headers.ts'
+import { fitting } from '../../http/pipeline/listed-headers.ts'
 import { FIELDS, type Field, type Wire } from './fields.ts'
 
 /**
@@ -87,20 +87,11 @@ export function headerWriter(forms: readonly HeaderForm[]): HeaderWriter {
     // Drafts 6 and 7: if a response has both, Retry-After and the reset name the same moment.
     const resetMs = denial?.waitMs ?? shown.decision.resetAfterMs
     if (results.length === 1) return fields.map(([name, { one }]) => [name, one(first, resetMs, nowMs)])
-    let listed = results
-    for (;;) {
-      const headers = fields.map(
-        ([name, { one, all }]) => [name, all ? all(listed) : one(shown, resetMs, nowMs)] as const,
-      )
-      const length = headers.reduce((sum, [, value]) => sum + value.length, 0)
-      if (length <= LONGEST || listed.length === 1) return headers
-      listed = [...listed].sort(byNeed).slice(0, Math.floor((listed.length * LONGEST) / length) || 1)
-    }
+    return fitting(results, (listed) =>
+      fields.map(([name, { one, all }]) => [name, all ? all(listed) : one(shown, resetMs, nowMs)]),
+    )
   }
 }
-
-/** The most characters of all fields: Node's `fetch` fails a response with 16 kB of headers, and many proxies with 8 kB. */
-const LONGEST = 8_000
 
 const governing = (results: readonly PolicyResult[], denial: ReportedDenial | undefined): PolicyResult | undefined =>
   denial && results.find(({ decision: { policy } }) => policy === denial.policy)

@@ -1,9 +1,8 @@
-import { acquire } from '../../checks/acquisition.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { all, andThen } from '../../common/maybe-promise.ts'
-import { withCalls } from '../../http/pipeline/calls.ts'
+import { acquiring, withCalls } from '../../http/pipeline/calls.ts'
 import type { Found, HttpCheck } from '../../http/pipeline/compiled.ts'
-import { listedHeaders } from '../../http/pipeline/headers.ts'
+import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import { checkCount } from '../../policies/count.ts'
 import { namesOf } from '../../policies/state-names.ts'
@@ -27,7 +26,16 @@ export const several: Feature & { readonly name: 'several' } = {
   options: ['policies'],
   policyOptions: ['tiers'],
   needs: [matching],
-  layers: { store: withCalls, options, policies, several: severalPolicies, policy, checks, enforce, headers },
+  layers: {
+    store: withCalls,
+    options,
+    policies,
+    several: severalPolicies,
+    policy,
+    checks,
+    enforce: acquiring,
+    headers,
+  },
 }
 
 type PoliciesOption = { readonly policies?: readonly object[] }
@@ -91,14 +99,6 @@ function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {
       })
       return andThen(all(found), onlyFound)
     }
-  }
-}
-
-/** All or none of the units are consumed. */
-function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
-  return (policies, setup) => {
-    const consumeOne = next(policies, setup)
-    return (parts, checks) => (checks.length > 1 ? acquire('consume', checks) : consumeOne(parts, checks))
   }
 }
 

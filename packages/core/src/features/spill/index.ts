@@ -1,4 +1,3 @@
-import { acquire } from '../../checks/acquisition.ts'
 import { spilling } from '../../checks/spill.ts'
 import { andThen } from '../../common/maybe-promise.ts'
 import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
@@ -26,7 +25,7 @@ export const spill: Feature = {
   name: 'spill',
   policyOptions: ['spill'],
   needs: [blocks],
-  layers: { several, policy, checks, enforce },
+  layers: { several, policy, checks },
 }
 
 function several<R, S>(next: Seams<R, S>['several']): Seams<R, S>['several'] {
@@ -67,15 +66,6 @@ function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {
         const inOrder = policies.map(({ name }) => own.get(name))
         return [...spilling(inOrder, targets), ...ofLists]
       })
-  }
-}
-
-/** What is denied is consumed from the other. */
-function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
-  return (policies, setup) => {
-    const consume = next(policies, setup)
-    return (parts, checks) =>
-      checks.some((check) => check.spill !== undefined) ? acquire('consume', checks) : consume(parts, checks)
   }
 }
 

@@ -1,7 +1,7 @@
-import { acquire } from '../../checks/acquisition.ts'
 import { type Duration, micros } from '../../common/time.ts'
 import { checkLogger, type Logger } from '../../common/warn.ts'
 import { isCounted } from '../../decisions/merge.ts'
+import { acquiring } from '../../http/pipeline/calls.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import type { StoreConfig } from '../../policies/policy.ts'
 import { onStore, storeConfigOf } from '../../remote/store-config.ts'
@@ -43,7 +43,7 @@ export const stores: Feature = {
   name: 'stores',
   options: ['store', 'deadline', 'onStoreError', 'replicas', 'onThreshold'],
   policyOptions: ['store', 'deadline', 'onStoreError'],
-  layers: { store, policy, register, enforce, headers },
+  layers: { store, policy, register, enforce: acquiring, headers },
 }
 
 function store<R, S>(): Seams<R, S>['store'] {
@@ -80,8 +80,4 @@ function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
       return decision.allowed ? [] : [['Retry-After', '1']]
     }
   }
-}
-
-function enforce<R, S>(): Seams<R, S>['enforce'] {
-  return () => (_, checks) => (checks.length === 0 ? undefined : acquire('consume', checks))
 }
