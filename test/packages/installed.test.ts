@@ -29,7 +29,7 @@ const budgets: Readonly<Record<string, readonly [files: number, bytes: number, t
   fastify: [8, 19_000, 5_000],
   fetch: [8, 23_000, 5_700],
   h3: [12, 43_000, 8_700],
-  hono: [14, 42_000, 9_300],
+  hono: [14, 44_000, 9_600],
   koa: [8, 17_000, 4_700],
   memory: [20, 100_000, 24_200],
   nestjs: [14, 130_400, 31_700],

@@ -69,7 +69,7 @@ const entries: Readonly<Record<string, Sizes>> = {
   '@spillway/h3': [75_200, 72_500],
   '@spillway/h3/v1': [74_800, 72_200],
   '@spillway/hono': [75_200, 72_600],
-  '@spillway/hono/lean': [49_400, 47_700],
+  '@spillway/hono/lean': [51_800, 50_200],
   '@spillway/koa': [74_200, 71_500],
   '@spillway/memory': [42_700, 41_500],
   '@spillway/memory/lean': [8_000, 7_700],

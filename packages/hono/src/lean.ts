@@ -48,6 +48,12 @@ export const costs: HonoFeature<object, core.CostOptions<Context>> = core.costs
 export const quotasByRequest: HonoFeature<object, core.QuotaOptions<Context>> = core.quotasByRequest
 /** `policies` and `tiers`: several policies. It needs `matching`. */
 export const several: HonoFeature<object, core.TierOptions> & { readonly name: 'several' } = core.several
+/** `blocks`: keys that are blocked by hand, by a limiter of `@spillway/hono` on the same store. It needs `several`. */
+export const blocks: HonoFeature<object, core.BlockOptions> = /* @__PURE__ */ withParts(core.blocks, { memoryStore })
+/** `spill`: what one policy denies is consumed from another. It needs `blocks`. */
+export const spill: HonoFeature<object, core.SpillOptions> = core.spill
+/** `mode: 'shadow'`: a policy that counts and reports, but never denies. It needs `blocks` and `events`. */
+export const shadow: HonoFeature<object, core.ModeOptions> = core.shadow
 /** `partition`: what identifies a client in headers. */
 export const partitions: HonoFeature<object, core.PartitionOptions> = core.partitions
 /** `onDecision`, and the diagnostics channel `spillway:decision`. */

@@ -1,12 +1,15 @@
 import { Hono } from 'hono'
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
-import { fixedWindow } from '../src/index.ts'
+import { fixedWindow, perMinute as fullPerMinute, rateLimit as fullRateLimit } from '../src/index.ts'
+import * as lean from '../src/lean.ts'
 import {
   answers,
   anyQuota,
+  blocks,
   costs,
   createRateLimit,
   decisionOf,
+  events,
   matching,
   perMinute,
   quotasByRequest,
@@ -15,12 +18,27 @@ import {
   settled,
   settling,
   several,
+  shadow,
+  spill,
   trustedProxies,
 } from '../src/lean.ts'
 
 // A limiter with the features that an app names, and no others.
 
 const ANSWER = 'served'
+
+/** The options of the full limiter that the lean one has not, as its error lists them. */
+const optionsOfFeatures = (): readonly string[] => {
+  const own = ['name', 'quota', 'key', 'logger', 'ipv6Prefix']
+  let message = ''
+  try {
+    fullRateLimit({ quota: fullPerMinute(1), colour: 1 } as never)
+  } catch (error) {
+    message = (error as Error).message
+  }
+  const [, list = ''] = /It knows (.+?)\.(?: |$)/.exec(message) ?? []
+  return list.split(', ').filter((option) => !own.includes(option))
+}
 
 const app = (limit: ReturnType<typeof rateLimit>) => {
   const hono = new Hono()
@@ -122,6 +140,41 @@ describe('features', () => {
   test('must be named after those that they are built on', () => {
     expect(() => createRateLimit(matching)).toThrow('createRateLimit(selectors, matching)')
   })
+})
+
+test('each option of the full limiter names its feature, which the entry has', () => {
+  const known = optionsOfFeatures()
+  expect(known.length).toBeGreaterThan(25)
+  const namedFor = (option: string): string | undefined => {
+    try {
+      rateLimit({ quota: perMinute(1), [option]: 1 } as never)
+    } catch (error) {
+      return /createRateLimit\((\w+)\)/.exec((error as Error).message)?.[1]
+    }
+    return undefined
+  }
+  const hints = known.map(namedFor)
+  expect(hints.filter((name) => !(name !== undefined && name in lean))).toEqual([])
+})
+
+test('a policy spills over to another, and a shadow policy only counts', async () => {
+  const seen: string[] = []
+  const limiting = createRateLimit(selectors, matching, several, blocks, spill, events, shadow)
+  const key = () => 'all'
+  const hono = app(
+    limiting({
+      policies: [
+        { name: 'first', quota: fullPerMinute(1), key, spill: 'extra' },
+        { name: 'extra', quota: fullPerMinute(1), key },
+        { name: 'trial', quota: fullPerMinute(1), key, mode: 'shadow' },
+      ],
+      onDecision: ({ decision, mode }) => seen.push(`${mode} ${decision.allowed}`),
+    }),
+  )
+  const statuses: number[] = []
+  for (let i = 0; i < 3; i++) statuses.push((await hono.request('/')).status)
+  expect(statuses).toEqual([200, 200, 429])
+  expect(seen).toEqual(['shadow true', 'enforce true', 'shadow false', 'enforce true', 'shadow false', 'enforce false'])
 })
 
 describe('quotas', () => {
