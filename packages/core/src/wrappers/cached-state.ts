@@ -4,7 +4,7 @@ import { type BucketStep, bucketState } from '../kernels/bucket.ts'
 import type { BucketState } from '../kernels/bucket-state.ts'
 import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
 import type { State, Step, Taken } from '../kernels/kernel.ts'
-import type { PenaltyState, PenaltyTaken } from '../kernels/penalty.ts'
+import { MOST_UNITS, type PenaltyState, type PenaltyTaken } from '../kernels/penalty.ts'
 import { microsOf } from '../kernels/refill-schedule.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
 import type { SlidingWindowState, SlidingWindowTaken } from '../kernels/sliding-window.ts'
@@ -30,7 +30,9 @@ export function cachedStateOf(step: Step, taken: Taken): State | undefined {
     }
     case 'penalty': {
       const { now: writtenAt, first, count, until, level, last } = taken as PenaltyTaken
-      return count + level === 0 ? undefined : { writtenAt, first, count, until, level, last }
+      // A state that counts nothing may be that of another algorithm; only block lists share their states with none.
+      if (count + level === 0 && step.limit < MOST_UNITS) return undefined
+      return { writtenAt, first, count, until, level, last }
     }
   }
 }
