@@ -1,11 +1,13 @@
+import { BASE_LOG, fieldsOf, LOG_OUTCOME, NEXT_LOG, SLIDING_LOG_STEP } from './layout.ts'
 import type { Names } from './names.ts'
+
+const step = fieldsOf('step', SLIDING_LOG_STEP)
+const outcome = fieldsOf('outcome', LOG_OUTCOME)
 
 /**
  * The sliding-log kernel in SQL: the arithmetic of `kernels/sliding-log.ts` of core.
  *
- * A log is an array: time, units, time, units, … A step is kernel, peek, increment, check, limit, window, since. An
- * outcome is allowed, whether the step leaves a state (taken is next), whether a denial changes it (kept is base), the
- * length of base, then base and next.
+ * A log is an array: time, units, time, units, …
  */
 export const slidingLogSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('units_of')}(log int8[]) RETURNS int8
@@ -41,10 +43,10 @@ CREATE OR REPLACE FUNCTION ${fn('more')}(log int8[], now int8, step int8[]) RETU
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   size CONSTANT int := cardinality(log);
-  owed CONSTANT bool := size > 0 AND ${fn('units_of')}(log) >= step[5];
+  owed CONSTANT bool := size > 0 AND ${fn('units_of')}(log) >= ${step.limit};
 BEGIN
-  IF log[size - 1] IS DISTINCT FROM now AND NOT owed THEN RETURN log || now || step[3]; END IF;
-  RETURN log[:size - 2] || now || log[size] + step[3];
+  IF log[size - 1] IS DISTINCT FROM now AND NOT owed THEN RETURN log || now || ${step.increment}; END IF;
+  RETURN log[:size - 2] || now || log[size] + ${step.increment};
 END
 $$;
 
@@ -52,8 +54,8 @@ CREATE OR REPLACE FUNCTION ${fn('sliding_log_less')}(log int8[], step int8[]) RE
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   size CONSTANT int := cardinality(log);
-  since CONSTANT int8 := step[7];
-  give int8 := -step[3];
+  since CONSTANT int8 := ${step.since};
+  give int8 := -${step.increment};
   units int8;
   rest int8[] := '{}';
 BEGIN
@@ -73,12 +75,12 @@ $$;
 
 CREATE OR REPLACE FUNCTION ${fn('fits_at')}(log int8[], now int8, step int8[], units int8) RETURNS int8
 LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE over int8 := ${fn('units_of')}(log) + units - step[5];
+DECLARE over int8 := ${fn('units_of')}(log) + units - ${step.limit};
 BEGIN
   FOR i IN 1..cardinality(log) - 1 BY 2 LOOP
     EXIT WHEN over <= 0;
     over := over - log[i + 1];
-    IF over <= 0 THEN RETURN log[i] + step[6]; END IF;
+    IF over <= 0 THEN RETURN log[i] + ${step.window}; END IF;
   END LOOP;
   RETURN now;
 END
@@ -87,15 +89,15 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('sliding_log')}(state int8[], now int8, step int8[]) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  base CONSTANT int8[] := ${fn('live')}(coalesce(state, '{}'), now, step[6]);
-  allowed CONSTANT bool := ${fn('units_of')}(base) + step[4] <= step[5];
-  next CONSTANT int8[] := CASE WHEN step[3] < 0 THEN ${fn('sliding_log_less')}(base, step)
+  base CONSTANT int8[] := ${fn('live')}(coalesce(state, '{}'), now, ${step.window});
+  allowed CONSTANT bool := ${fn('units_of')}(base) + ${step.check} <= ${step.limit};
+  next CONSTANT int8[] := CASE WHEN ${step.increment} < 0 THEN ${fn('sliding_log_less')}(base, step)
     ELSE ${fn('more')}(base, now, step) END;
   ahead CONSTANT bool := coalesce(state[cardinality(state) - 1] > now, false);
 BEGIN
   RETURN ARRAY[
     allowed::int::int8,
-    (state IS NOT NULL OR step[3] >= 0)::int::int8,
+    (state IS NOT NULL OR ${step.increment} >= 0)::int::int8,
     ahead::int::int8,
     cardinality(base)] || base || next;
 END
@@ -104,16 +106,16 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('read_log')}(outcome int8[], now int8, step int8[], takes bool) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  base CONSTANT int8[] := outcome[5:outcome[4] + 4];
-  log CONSTANT int8[] := CASE WHEN takes THEN outcome[outcome[4] + 5:] ELSE base END;
+  base CONSTANT int8[] := ${BASE_LOG};
+  log CONSTANT int8[] := CASE WHEN takes THEN ${NEXT_LOG} ELSE base END;
   used CONSTANT int8 := ${fn('units_of')}(log);
 BEGIN
   RETURN ARRAY[
-    outcome[1],
+    ${outcome.allowed},
     used,
-    ${fn('fits_at')}(base, now, step, step[4]),
-    ${fn('fits_at')}(log, now, step, greatest(step[5] - used, 0) + 1),
-    CASE cardinality(log) WHEN 0 THEN now ELSE log[cardinality(log) - 1] + step[6] END];
+    ${fn('fits_at')}(base, now, step, ${step.check}),
+    ${fn('fits_at')}(log, now, step, greatest(${step.limit} - used, 0) + 1),
+    CASE cardinality(log) WHEN 0 THEN now ELSE log[cardinality(log) - 1] + ${step.window} END];
 END
 $$;
 `

@@ -1,5 +1,47 @@
 import { LONGEST } from '@spillway/core/internal'
+import {
+  BASE_LOG,
+  BUCKET_OUTCOME,
+  BUCKET_STEP,
+  FRACTION,
+  fieldsOf,
+  KERNELS,
+  LOG_OUTCOME,
+  NEXT_LOG,
+  OUTCOME,
+  PENALTY,
+  PENALTY_STEP,
+  partOf,
+  placeOf,
+  REFUNDED,
+  SLIDING_LOG_STEP,
+  SLIDING_WINDOW_STEP,
+  STEP_SIZE,
+  stateIn,
+  USED,
+  WARM_UP,
+  WARM_UP_STEP,
+  WINDOW,
+  writtenAfter,
+} from './layout.ts'
 import { expirySql, type Names, SAFE_PATH } from './names.ts'
+
+const { kernel, peek, increment } = fieldsOf('step', BUCKET_STEP)
+const bucket = fieldsOf('step', BUCKET_STEP)
+const window = fieldsOf('step', SLIDING_WINDOW_STEP)
+const log = fieldsOf('step', SLIDING_LOG_STEP)
+const warmUp = fieldsOf('step', WARM_UP_STEP)
+const penalty = fieldsOf('step', PENALTY_STEP)
+const windowState = fieldsOf('state', WINDOW)
+const warmUpState = fieldsOf('state', WARM_UP)
+const penaltyState = fieldsOf('state', PENALTY)
+const used = fieldsOf('used', USED)
+const outcome = fieldsOf('outcome', LOG_OUTCOME)
+const ofBucket = fieldsOf('outcome', BUCKET_OUTCOME)
+const fraction = fieldsOf('stored.counts', FRACTION)
+const starts = partOf('step', SLIDING_WINDOW_STEP, 'start1', 'start4')
+/** The lengths of the states of a bucket with refunds: of whole microseconds, and of parts. */
+const REFUNDED_SIZES = `${placeOf(REFUNDED, 'scale')}, ${REFUNDED.length}`
 
 /**
  * Runs the SQL kernels, as `runKernel` of core does: selects the kernel of a step, its state, and its result.
@@ -9,25 +51,25 @@ import { expirySql, type Names, SAFE_PATH } from './names.ts'
 const aroundSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('refunded_in')}(counts int8[]) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN cardinality(counts) IN (5, 7) THEN counts END
+  SELECT CASE WHEN cardinality(counts) IN (${REFUNDED_SIZES}) THEN counts END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('run_kernel')}(state int8[], now int8, step int8[]) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE step[1]
-    WHEN 2 THEN ${fn('sliding_window')}(CASE WHEN cardinality(state) = 3 THEN state END, now, step)
-    WHEN 4 THEN ${fn('warm_up')}(CASE WHEN cardinality(state) = 9 THEN state END, now, step)
-    WHEN 5 THEN ${fn('penalty')}(CASE WHEN cardinality(state) = 11 THEN state END, now, step)
+  SELECT CASE ${kernel}
+    WHEN ${KERNELS['sliding-window']} THEN ${fn('sliding_window')}(CASE WHEN cardinality(state) = ${WINDOW.length} THEN state END, now, step)
+    WHEN ${KERNELS['warm-up']} THEN ${fn('warm_up')}(CASE WHEN cardinality(state) = ${WARM_UP.length} THEN state END, now, step)
+    WHEN ${KERNELS.penalty} THEN ${fn('penalty')}(CASE WHEN cardinality(state) = ${PENALTY.length} THEN state END, now, step)
     ELSE ${fn('sliding_log')}(CASE WHEN cardinality(state) % 2 = 0 THEN state END, now, step) END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('foreign_in')}(tat int8, counts int8[], step int8[]) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
-    WHEN step[1] = 1 THEN CASE WHEN cardinality(counts) NOT IN (5, 7) THEN counts END
+    WHEN ${kernel} = ${KERNELS.bucket} THEN CASE WHEN cardinality(counts) NOT IN (${REFUNDED_SIZES}) THEN counts END
     WHEN tat IS NOT NULL THEN ARRAY[tat]
-    WHEN CASE step[1] WHEN 2 THEN cardinality(counts) <> 3 WHEN 4 THEN cardinality(counts) <> 9
-      WHEN 5 THEN cardinality(counts) <> 11 ELSE cardinality(counts) % 2 = 1 END THEN counts END
+    WHEN CASE ${kernel} WHEN ${KERNELS['sliding-window']} THEN cardinality(counts) <> ${WINDOW.length} WHEN ${KERNELS['warm-up']} THEN cardinality(counts) <> ${WARM_UP.length}
+      WHEN ${KERNELS.penalty} THEN cardinality(counts) <> ${PENALTY.length} ELSE cardinality(counts) % 2 = 1 END THEN counts END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('used_by')}(state int8[], now int8, span int8) RETURNS int8[]
@@ -35,13 +77,13 @@ LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE micros int8; units int8;
 BEGIN
   CASE cardinality(state)
-    WHEN 1, 5, 7 THEN micros := abs(state[1]) - now;
-    WHEN 9 THEN micros := state[2] - greatest(now - state[1], 0);
-    WHEN 11 THEN
-      RETURN ARRAY[CASE WHEN state[4] > 0 AND state[4] <= now THEN 0 ELSE state[3] END, least(state[2], now),
-        greatest(state[4] - now, 0)];
-    WHEN 3 THEN
-      RETURN ARRAY[state[2] + state[3], least(state[1], now), 0];
+    WHEN 1, ${REFUNDED_SIZES} THEN micros := abs(state[1]) - now;
+    WHEN ${WARM_UP.length} THEN micros := ${warmUpState.ahead} - greatest(now - ${warmUpState.writtenAt}, 0);
+    WHEN ${PENALTY.length} THEN
+      RETURN ARRAY[CASE WHEN ${penaltyState.until} > 0 AND ${penaltyState.until} <= now THEN 0 ELSE ${penaltyState.count} END, least(${penaltyState.first}, now),
+        greatest(${penaltyState.until} - now, 0)];
+    WHEN ${WINDOW.length} THEN
+      RETURN ARRAY[${windowState.current} + ${windowState.previous}, least(${windowState.start}, now), 0];
     ELSE
       SELECT sum(state[i + 1]) INTO units FROM generate_series(1, cardinality(state), 2) i WHERE state[i] > now - span;
       RETURN ARRAY[coalesce(units, 0), least(state[cardinality(state) - 1], now), 0];
@@ -53,74 +95,74 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('adopted')}(state int8[], now int8, step int8[]) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 DECLARE
-  span CONSTANT int8 := CASE step[1] WHEN 1 THEN step[6] * CASE step[12] WHEN 0 THEN 1 ELSE step[14] END
-    WHEN 2 THEN step[6] * step[7] WHEN 4 THEN ${2 ** 61} ELSE step[6] END;
+  span CONSTANT int8 := CASE ${kernel} WHEN ${KERNELS.bucket} THEN ${bucket.ceiling} * CASE ${bucket.interval} WHEN 0 THEN 1 ELSE ${bucket.tick} END
+    WHEN ${KERNELS['sliding-window']} THEN ${window.ticks} * ${window.tick} WHEN ${KERNELS['warm-up']} THEN ${2 ** 61} ELSE ${log.window} END;
   used CONSTANT int8[] := ${fn('used_by')}(state, now, span);
-  since int8 := used[2]; units int8; tick int8; share int8; part float8;
+  since int8 := ${used.since}; units int8; tick int8; share int8; part float8;
 BEGIN
-  IF step[1] = 1 THEN
+  IF ${kernel} = ${KERNELS.bucket} THEN
     tick := ${fn('tick_of')}(now, step);
-    share := CASE step[12] WHEN 0 THEN used[3] ELSE (used[3] + step[14] - 1) / step[14] END;
-    units := least(greatest(used[1]::float8 * abs(step[3]) - (tick - ${fn('tick_of')}(since, step)), share), step[6]);
+    share := CASE ${bucket.interval} WHEN 0 THEN ${used.micros} ELSE (${used.micros} + ${bucket.tick} - 1) / ${bucket.tick} END;
+    units := least(greatest(${used.units}::float8 * abs(${increment}) - (tick - ${fn('tick_of')}(since, step)), share), ${bucket.ceiling});
     RETURN CASE WHEN units > 0 THEN ARRAY[${fn('full_moment')}(tick + units, step)] END;
   END IF;
-  IF step[1] = 4 THEN
-    units := least(greatest(used[3], used[1]::float8 * step[3] - (now - since)), ${LONGEST});
-    RETURN CASE WHEN step[3] > 0 AND units > 0 THEN ARRAY[now, units, 0, 2 * step[6], step[8], 0, 0, 0, 0] END;
+  IF ${kernel} = ${KERNELS['warm-up']} THEN
+    units := least(greatest(${used.micros}, ${used.units}::float8 * ${increment} - (now - since)), ${LONGEST});
+    RETURN CASE WHEN ${increment} > 0 AND units > 0 THEN ARRAY[now, units, 0, 2 * ${warmUp.half}, ${warmUp.scale}, 0, 0, 0, 0] END;
   END IF;
-  part := ceil(used[3]::float8 * step[5] / span);
-  units := CASE WHEN now - since < span THEN least(used[1], step[5]) ELSE 0 END;
-  IF part > units THEN units := least(part, step[5]); since := now; END IF;
-  IF step[14] > 0 THEN
-    tick := (${fn('window_at')}(step[11:14], NULL::int8[], now))[1];
+  part := ceil(${used.micros}::float8 * ${window.limit} / span);
+  units := CASE WHEN now - since < span THEN least(${used.units}, ${window.limit}) ELSE 0 END;
+  IF part > units THEN units := least(part, ${window.limit}); since := now; END IF;
+  IF ${window.start4} > 0 THEN
+    tick := (${fn('window_at')}(${starts}, NULL::int8[], now))[1];
     RETURN CASE WHEN units > 0 AND since >= tick THEN ARRAY[tick, units, 0] END;
   END IF;
   RETURN CASE WHEN units = 0 THEN NULL
-    WHEN step[1] = 3 THEN ARRAY[since, units]
-    WHEN step[1] = 5 THEN ARRAY[now, since, units, 0, 0, 0, 0, 0, 0, 0, 0]
+    WHEN ${kernel} = ${KERNELS['sliding-log']} THEN ARRAY[since, units]
+    WHEN ${kernel} = ${KERNELS.penalty} THEN ARRAY[now, since, units, 0, 0, 0, 0, 0, 0, 0, 0]
     ELSE ARRAY[since, units, 0] END;
 END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('state_of')}(outcome int8[], step int8[], takes bool) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN outcome[CASE WHEN takes THEN 2 ELSE 3 END] = 1 THEN CASE
-    WHEN step[1] = 2 AND takes THEN outcome[7:9]
-    WHEN step[1] = 2 THEN outcome[4:6]
-    WHEN step[1] = 4 AND takes THEN outcome[13:21]
-    WHEN step[1] = 4 THEN outcome[4:12]
-    WHEN step[1] = 5 AND takes AND step[3] <> 0 THEN outcome[15:25]
-    WHEN step[1] = 5 THEN outcome[4:14]
-    WHEN takes THEN outcome[outcome[4] + 5:]
-    ELSE outcome[5:outcome[4] + 4] END END
+  SELECT CASE WHEN outcome[CASE WHEN takes THEN ${placeOf(OUTCOME, 'isTaken')} ELSE ${placeOf(OUTCOME, 'isKept')} END] = 1 THEN CASE
+    WHEN ${kernel} = ${KERNELS['sliding-window']} AND takes THEN ${stateIn('next', WINDOW)}
+    WHEN ${kernel} = ${KERNELS['sliding-window']} THEN ${stateIn('base', WINDOW)}
+    WHEN ${kernel} = ${KERNELS['warm-up']} AND takes THEN ${stateIn('next', WARM_UP)}
+    WHEN ${kernel} = ${KERNELS['warm-up']} THEN ${stateIn('base', WARM_UP)}
+    WHEN ${kernel} = ${KERNELS.penalty} AND takes AND ${increment} <> 0 THEN ${stateIn('next', PENALTY)}
+    WHEN ${kernel} = ${KERNELS.penalty} THEN ${stateIn('base', PENALTY)}
+    WHEN takes THEN ${NEXT_LOG}
+    ELSE ${BASE_LOG} END END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('taken_of')}(outcome int8[], now int8, step int8[], written bool) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
-    WHEN step[1] = 3 THEN ${fn('read_log')}(outcome, now, step, written)
-    WHEN step[1] = 4 THEN outcome[1] || outcome[5:7] || CASE WHEN written THEN outcome[14:16] ELSE outcome[5:7] END
-    WHEN step[1] = 5 THEN outcome[1] || CASE WHEN written THEN outcome[16:20] ELSE outcome[5:9] END
-    WHEN written THEN outcome[1] || outcome[7:9]
-    ELSE outcome[1] || outcome[4:6] END
+    WHEN ${kernel} = ${KERNELS['sliding-log']} THEN ${fn('read_log')}(outcome, now, step, written)
+    WHEN ${kernel} = ${KERNELS['warm-up']} THEN ${outcome.allowed} || ${stateIn('base', WARM_UP, 'ahead', 'cold')} || CASE WHEN written THEN ${stateIn('next', WARM_UP, 'ahead', 'cold')} ELSE ${stateIn('base', WARM_UP, 'ahead', 'cold')} END
+    WHEN ${kernel} = ${KERNELS.penalty} THEN ${outcome.allowed} || CASE WHEN written THEN ${stateIn('next', PENALTY, 'first', 'last')} ELSE ${stateIn('base', PENALTY, 'first', 'last')} END
+    WHEN written THEN ${outcome.allowed} || ${stateIn('next', WINDOW)}
+    ELSE ${outcome.allowed} || ${stateIn('base', WINDOW)} END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('empty_at')}(state int8[], now int8, step int8[]) RETURNS int8
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE step[1]
-    WHEN 2 THEN CASE WHEN step[14] > 0 THEN ${fn('end_of')}(step[11:14], state[1])
-      ELSE state[1] + (2 - step[10]) * step[6] * step[7] END
-    WHEN 4 THEN state[1] + state[2] + greatest(2 * step[6] - state[4], 0)
-    WHEN 5 THEN CASE
-      WHEN state[4] > 0 THEN state[4] + step[10]
-      WHEN state[5] > 0 THEN greatest(state[6] + step[10], state[2] + step[6])
-      ELSE state[2] + step[6] END
-    ELSE coalesce(state[cardinality(state) - 1], now) + step[6] END
+  SELECT CASE ${kernel}
+    WHEN ${KERNELS['sliding-window']} THEN CASE WHEN ${window.start4} > 0 THEN ${fn('end_of')}(${starts}, ${windowState.start})
+      ELSE ${windowState.start} + (2 - ${window.fixed}) * ${window.ticks} * ${window.tick} END
+    WHEN ${KERNELS['warm-up']} THEN ${warmUpState.writtenAt} + ${warmUpState.ahead} + greatest(2 * ${warmUp.half} - ${warmUpState.cold}, 0)
+    WHEN ${KERNELS.penalty} THEN CASE
+      WHEN ${penaltyState.until} > 0 THEN ${penaltyState.until} + ${penalty.forgive}
+      WHEN ${penaltyState.level} > 0 THEN greatest(${penaltyState.last} + ${penalty.forgive}, ${penaltyState.first} + ${penalty.window})
+      ELSE ${penaltyState.first} + ${penalty.window} END
+    ELSE coalesce(state[cardinality(state) - 1], now) + ${log.window} END
 $$;
 `
 
 /** The step of an op. */
-const loadSql = `IF k <> loaded THEN step := step_numbers[24 * k - 23:24 * k]; loaded := k; END IF;`
+const loadSql = `IF k <> loaded THEN step := step_numbers[${STEP_SIZE} * k - ${STEP_SIZE - 1}:${STEP_SIZE} * k]; loaded := k; END IF;`
 
 /**
  * Reads the states into the variables, by name; a missing row is null. The counts beside a `tat` are in `scales` and
@@ -132,7 +174,7 @@ const readSql = (rows: string): string => `
         row_exists[i] := true; tats[i] := stored.tat;
         IF stored.counts IS NOT NULL THEN
           IF stored.tat IS NULL THEN counts_text[i] := stored.counts::text;
-          ELSE scales[i] := stored.counts[1]; earlies[i] := stored.counts[2]; END IF;
+          ELSE scales[i] := ${fraction.scale}; earlies[i] := ${fraction.early}; END IF;
         END IF;
       END LOOP;`
 
@@ -144,7 +186,7 @@ const readSql = (rows: string): string => `
  * be locked: the first insert wins, and the other take starts again. If it holds locks on other rows, it does so in a
  * new transaction, because it would hold them out of order.
  *
- * - `names`: the states' names in order, one per line. `steps`: the 24 numbers of each step. `calls`: for each call
+ * - `names`: the states' names in order, one per line. `steps`: the numbers of each step. `calls`: for each call
  *   the number of its ops, then for each op the indices of its name and its step, from 1.
  * - `at`: the time; null for the server's clock. `lock_timeout_ms`: also for the first read, which waits while the table is
  *   locked. `async_commit`: return before the commit is on disk.
@@ -186,20 +228,20 @@ BEGIN
       FOR op IN 1..ops LOOP
         i := call_numbers[c + 2 * op - 1]; k := call_numbers[c + 2 * op];
         ${loadSql}
-        IF step[1] > 1 OR counts_text IS NOT NULL THEN
+        IF ${kernel} > ${KERNELS.bucket} OR counts_text IS NOT NULL THEN
           adopted := ${fn('adopted')}(${fn('foreign_in')}(tats[i], counts_text[i]::int8[], step), now, step);
         END IF;
-        IF step[1] = 1 THEN
+        IF ${kernel} = ${KERNELS.bucket} THEN
           IF counts_text IS NOT NULL THEN refunded := ${fn('refunded_in')}(counts_text[i]::int8[]); END IF;
-          outcome := ${fn('bucket')}(coalesce(tats[i], adopted[1]), coalesce(CASE WHEN scales[i] = step[18] THEN earlies[i] END, 0),
+          outcome := ${fn('bucket')}(coalesce(tats[i], adopted[1]), coalesce(CASE WHEN scales[i] = ${bucket.scale} THEN earlies[i] END, 0),
             refunded, now, step);
-          IF adopted IS NOT NULL THEN outcome[13] := adopted[1]; outcome[16] := 0; END IF;
+          IF adopted IS NOT NULL THEN ${ofBucket.keptTat} := adopted[1]; ${ofBucket.keptEarly} := 0; END IF;
         ELSE
           outcome := ${fn('run_kernel')}(coalesce(adopted, counts_text[i]::int8[]), now, step);
-          IF adopted IS NOT NULL THEN outcome[2] := 1; outcome[3] := 1; END IF;
+          IF adopted IS NOT NULL THEN ${outcome.isTaken} := 1; ${outcome.isKept} := 1; END IF;
         END IF;
         adopted := NULL;
-        allowed_all := allowed_all AND outcome[1] = 1;
+        allowed_all := allowed_all AND ${outcome.allowed} = 1;
         IF ops > 1 THEN outcomes[op] := outcome::text; END IF;
       END LOOP;
       FOR op IN 1..ops LOOP
@@ -208,34 +250,34 @@ BEGIN
           ${loadSql}
           outcome := outcomes[op]::int8[];
         END IF;
-        written := allowed_all AND step[2] = 0;
-        IF step[1] = 1 THEN
-          IF written THEN answer := concat_ws(' ', answer, array_to_string(outcome[1:CASE WHEN step[18] > 1 THEN 7 ELSE 4 END], ' '));
-          ELSIF step[18] > 1 THEN
-            answer := concat_ws(' ', answer, outcome[1], outcome[2], outcome[2], outcome[2], outcome[5], outcome[5], outcome[5]);
-          ELSE answer := concat_ws(' ', answer, outcome[1], outcome[2], outcome[2], outcome[2]); END IF;
-          place := CASE WHEN allowed_all THEN 8 ELSE 13 END;
-          tat := outcome[place];
-          CONTINUE WHEN step[2] = 1 OR tat IS NULL;
-          gross := outcome[place + 1];
+        written := allowed_all AND ${peek} = 0;
+        IF ${kernel} = ${KERNELS.bucket} THEN
+          IF written THEN answer := concat_ws(' ', answer, array_to_string(outcome[1:CASE WHEN ${bucket.scale} > 1 THEN ${placeOf(BUCKET_OUTCOME, 'grossNextEarly')} ELSE ${placeOf(BUCKET_OUTCOME, 'grossNext')} END], ' '));
+          ELSIF ${bucket.scale} > 1 THEN
+            answer := concat_ws(' ', answer, ${ofBucket.allowed}, ${ofBucket.base}, ${ofBucket.base}, ${ofBucket.base}, ${ofBucket.baseEarly}, ${ofBucket.baseEarly}, ${ofBucket.baseEarly});
+          ELSE answer := concat_ws(' ', answer, ${ofBucket.allowed}, ${ofBucket.base}, ${ofBucket.base}, ${ofBucket.base}); END IF;
+          place := CASE WHEN allowed_all THEN ${placeOf(BUCKET_OUTCOME, 'takenTat')} ELSE ${placeOf(BUCKET_OUTCOME, 'keptTat')} END;
+          tat := ${writtenAfter('place', 'tat')};
+          CONTINUE WHEN ${peek} = 1 OR tat IS NULL;
+          gross := ${writtenAfter('place', 'gross')};
           IF gross IS NULL THEN
-            early := outcome[place + 3];
-            CONTINUE WHEN tat = tats[i] AND early = coalesce(earlies[i], 0) AND (early = 0 OR scales[i] = step[18]);
+            early := ${writtenAfter('place', 'early')};
+            CONTINUE WHEN tat = tats[i] AND early = coalesce(earlies[i], 0) AND (early = 0 OR scales[i] = ${bucket.scale});
             CONTINUE attempts WHEN attempt = 0;
-            tats[i] := tat; empty_at[i] := abs(tat) + step[17];
-            IF early > 0 OR earlies[i] > 0 THEN scales[i] := step[18]; earlies[i] := early; END IF;
+            tats[i] := tat; empty_at[i] := abs(tat) + ${bucket.keep};
+            IF early > 0 OR earlies[i] > 0 THEN scales[i] := ${bucket.scale}; earlies[i] := early; END IF;
             IF counts_text[i] IS NOT NULL THEN counts_text[i] := NULL; END IF;
           ELSE
-            state := ARRAY[tat, gross, outcome[place + 2], 0] || CASE WHEN outcome[place + 3] + outcome[place + 4] > 0
-              THEN ARRAY[step[18], outcome[place + 3], outcome[place + 4]] ELSE ARRAY[0]::int8[] END;
+            state := ARRAY[tat, gross, ${writtenAfter('place', 'turn')}, 0] || CASE WHEN ${writtenAfter('place', 'early')} + ${writtenAfter('place', 'grossEarly')} > 0
+              THEN ARRAY[${bucket.scale}, ${writtenAfter('place', 'early')}, ${writtenAfter('place', 'grossEarly')}] ELSE ARRAY[0]::int8[] END;
             CONTINUE WHEN state = counts_text[i]::int8[];
             CONTINUE attempts WHEN attempt = 0;
-            tats[i] := NULL; earlies[i] := NULL; empty_at[i] := gross + step[17]; counts_text[i] := state::text;
+            tats[i] := NULL; earlies[i] := NULL; empty_at[i] := gross + ${bucket.keep}; counts_text[i] := state::text;
           END IF;
         ELSE
           answer := concat_ws(' ', answer, array_to_string(${fn('taken_of')}(outcome, now, step, written), ' '));
           state := ${fn('state_of')}(outcome, step, allowed_all);
-          CONTINUE WHEN step[2] = 1 OR state IS NULL OR state = counts_text[i]::int8[];
+          CONTINUE WHEN ${peek} = 1 OR state IS NULL OR state = counts_text[i]::int8[];
           CONTINUE attempts WHEN attempt = 0;
           tats[i] := NULL; earlies[i] := NULL; empty_at[i] := ${fn('empty_at')}(state, now, step);
           counts_text[i] := state::text;
