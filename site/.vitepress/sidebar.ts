@@ -62,6 +62,7 @@ export const sidebar = (): Item[] => [
     'Background',
     pages(
       'docs/options.md',
+      'docs/features.md',
       'docs/algorithms.md',
       'docs/errors.md',
       'docs/performance.md',
