@@ -68,6 +68,7 @@ export const sidebar = (): Item[] => [
       'docs/performance.md',
       'docs/decisions.md',
       'ARCHITECTURE.md',
+      'docs/internals.md',
     ),
   ),
   ...group('Errors', folder('docs/errors'), true),

@@ -65,7 +65,9 @@ throws for an option of another feature, and names the feature:
 
 \`\`\`ts
 import { createRateLimit, matching, perMinute, selectors, trustedProxies } from '@spillway/hono/lean'
+import { Hono } from 'hono'
 
+const app = new Hono()
 const rateLimit = createRateLimit(trustedProxies, selectors, matching)
 
 app.use(rateLimit({ quota: perMinute(100), trustProxy: 1, match: { path: '/login' } }))
