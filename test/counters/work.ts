@@ -7,8 +7,8 @@ import { redisStore } from '@spillway/redis'
 import express from 'express'
 import { Line } from '../../bench/line.ts'
 
-/** Runs before it is counted, so that nothing is built or read for the first time. */
-const WARM_UP = 20
+/** Runs before it is counted, so that nothing is built or read for the first time: a limiter examines the first 100 requests. */
+const WARM_UP = 120
 const COUNTED = 31
 
 const ENOUGH = perMinute(60_000)

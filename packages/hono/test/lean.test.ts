@@ -1,5 +1,6 @@
+import { memoryStore, rateLimiter } from '@spillway/memory'
 import { Hono } from 'hono'
-import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import { fixedWindow, perMinute as fullPerMinute, rateLimit as fullRateLimit } from '../src/index.ts'
 import * as lean from '../src/lean.ts'
 import {
@@ -20,6 +21,7 @@ import {
   several,
   shadow,
   spill,
+  stores,
   trustedProxies,
 } from '../src/lean.ts'
 
@@ -136,6 +138,39 @@ describe('features', () => {
     for (const path of ['/paid', '/paid', '/paid']) statuses.push((await hono.request(path)).status)
     expect(statuses).toEqual([200, 200, 429])
   })
+
+  // A denial by a limiter that counts instead had Retry-After: 1, whatever its wait, and of several policies none was listed.
+  test.each(['local', 'allow', 'deny', 'limiter'] as const)(
+    'report as the full one does while a store does not answer: %s',
+    async (mode) => {
+      const logger = { warn: () => {} }
+      const failing = () => ({ take: async () => Promise.reject(new Error('down')), delete: async () => 0 })
+      const onStoreError = () => (mode === 'limiter' ? rateLimiter({ quota: fullPerMinute(2), logger }) : mode)
+      const one = () => ({ quota: fullPerMinute(2), key: () => 'all', store: failing(), onStoreError: onStoreError() })
+      const two = () => [
+        { ...one(), name: 'remote' },
+        { name: 'near', quota: fullPerMinute(3), key: () => 'all', store: memoryStore() },
+      ]
+      const limiting = createRateLimit(selectors, matching, several, stores)
+      const answersOf = async (limit: ReturnType<typeof rateLimit>) => {
+        const hono = app(limit)
+        const found: unknown[] = []
+        for (let i = 0; i < 5; i++) {
+          const { status, headers } = await hono.request('/')
+          found.push([status, ...['RateLimit-Policy', 'RateLimit', 'Retry-After'].map((name) => headers.get(name))])
+        }
+        return found
+      }
+      vi.useFakeTimers({ toFake: ['Date'] })
+      onTestFinished(() => void vi.useRealTimers())
+      const full = [
+        await answersOf(fullRateLimit({ ...one(), logger })),
+        await answersOf(fullRateLimit({ policies: two(), logger })),
+      ]
+      expect(await answersOf(limiting({ ...one(), logger } as never))).toEqual(full[0])
+      expect(await answersOf(limiting({ policies: two(), logger } as never))).toEqual(full[1])
+    },
+  )
 
   test('must be named after those that they are built on', () => {
     expect(() => createRateLimit(matching)).toThrow('createRateLimit(selectors, matching)')

@@ -12,6 +12,7 @@ import { isShown } from '../quotas/block-list.ts'
 import { needsUnits, type StepOptions, type Verb } from '../steps/step-options.ts'
 import { decideAll, decideInOrder, groupByStore } from './in-order.ts'
 import { spillOver } from './spill.ts'
+import { consumeOne } from './sync-calls.ts'
 
 /**
  * Runs a verb on all checks, all-or-nothing. If a check with a spill policy is denied, its spill policy is checked instead:
@@ -22,6 +23,9 @@ export function acquire(
   checks: readonly PolicyCheck[],
   stepOptions?: StepOptions,
 ): MaybePromise<Acquisition> {
+  const [only] = checks
+  if (checks.length === 1 && only?.spill === undefined && only?.policy.storeConfig.thresholds === undefined)
+    return acquireOne(verb, checks, stepOptions)
   const acquisition = acquireOnce(verb, checks, stepOptions)
   const final =
     !checks.some(hasSpill) || !needsUnits(verb)
@@ -34,6 +38,16 @@ export function acquire(
   })
 }
 
+/** Runs a verb on one check. */
+function acquireOne(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
+  const prepared = verb === 'consume' && stepOptions === undefined ? consumeOne(checks) : undefined
+  if (prepared !== undefined) return prepared
+  const result = configOf(checks).calls.decide(checks, verb, stepOptions)
+  return result instanceof Promise ? result.then(acquiredBy) : acquiredBy(result)
+}
+
+const acquiredBy = (result: StoreResult): Acquisition => shownOf(result.checks, result.decisions, [result])
+
 const isWatched = ({ policy }: PolicyCheck): boolean => policy.storeConfig.thresholds !== undefined
 const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
 
@@ -43,10 +57,11 @@ const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
  * other callers may find fewer units than are available.
  */
 function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
+  if (checks.length === 1) return acquireOne(verb, checks, stepOptions)
   const groups = groupByStore(checks)
   const decide = (group: readonly PolicyCheck[], deadline?: CallDeadline): MaybePromise<StoreResult> =>
     configOf(group).calls.decide(group, verb, stepOptions, deadline)
-  if (groups.length === 1) return andThen(decide(checks), (result) => acquisitionOf(checks, [result]))
+  if (groups.length === 1) return andThen(decide(checks), acquiredBy)
   const results =
     verb === 'consume' ? decideInOrder(groups, decide, (group) => group, stepOptions) : decideAll(groups, decide)
   return andThen(results, (known) => acquisitionOf(checks, known))
@@ -68,7 +83,7 @@ export const decideNow = (verb: Verb, checks: readonly PolicyCheck[]): MaybeProm
 
 function acquisitionOf(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
   const [only] = results
-  if (only !== undefined && results.length === 1) return shownOf(only.checks, only.decisions, results)
+  if (only !== undefined && results.length === 1) return acquiredBy(only)
   const found = new Map(
     results.flatMap(({ checks, decisions }) => checks.map((check, i) => [check, decisions[i] as Decision])),
   )

@@ -71,8 +71,7 @@ function deadlines(): DeadlineFor {
  */
 export function groupByStore(checks: readonly PolicyCheck[]): readonly Group[] {
   const store = checks[0]?.policy.storeConfig.store
-  if (checks.length === 1 || (!store?.slotOf && checks.every(({ policy }) => policy.storeConfig.store === store)))
-    return [checks]
+  if (!store?.slotOf && checks.every(({ policy }) => policy.storeConfig.store === store)) return [checks]
   const groups = new Map<Store, Map<string | number | undefined, PolicyCheck[]>>()
   for (const check of checks) {
     const { store } = check.policy.storeConfig

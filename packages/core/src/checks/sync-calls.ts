@@ -1,7 +1,14 @@
 import type { Decision } from '../decisions/decision.ts'
 import { copyOf, type Taken } from '../kernels/kernel.ts'
 import type { PreparedStep } from '../policies/consume-steps.ts'
-import { type Batches, configOf, type PolicyCheck, type StoreAnswer, type StoreCalls } from '../policies/policy.ts'
+import {
+  type Acquisition,
+  type Batches,
+  configOf,
+  type PolicyCheck,
+  type StoreAnswer,
+  type StoreCalls,
+} from '../policies/policy.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { checkDeleted } from '../stores/answers.ts'
 import { type PreparingStore, preparesTakes, type SyncStore, type Take } from '../stores/store.ts'
@@ -41,16 +48,36 @@ function takeEachNow(checks: readonly PolicyCheck[], batches: Batches): readonly
   })
 }
 
+/** The acquisition of one check by a prepared take. What corrects it is made when it is needed: few are corrected. */
+class PreparedAcquisition implements Acquisition {
+  readonly checks: readonly PolicyCheck[]
+  readonly decision: Decision
+  readonly #taken: Taken
+
+  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: Taken) {
+    this.checks = checks
+    this.decision = decision
+    this.#taken = taken
+  }
+
+  get results(): readonly [StoreAnswer] {
+    return [{ checks: this.checks, decisions: [this.decision], taken: [this.#taken] }]
+  }
+}
+
+/** Consumes the units of one check by its prepared take; undefined if its store prepares none. */
+export function consumeOne(checks: readonly PolicyCheck[]): PreparedAcquisition | undefined {
+  const { policy, cost, key } = checks[0] as PolicyCheck
+  const { take, decide } = policy.steps.costing(cost)
+  if (take === undefined) return undefined
+  const taken = take.take(key, (policy.storeConfig.store as PreparingStore).clock())
+  return new PreparedAcquisition(checks, decide(taken), copyOf(taken))
+}
+
 /** Consumes units by prepared takes; undefined if the store has none, or a policy has two keys. */
 function consumeNow(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
-  const { policy, cost, key } = checks[0] as PolicyCheck
-  const store = policy.storeConfig.store as PreparingStore
-  if (checks.length === 1) {
-    const { take, decide } = policy.steps.costing(cost)
-    if (take === undefined) return undefined
-    const taken = take.take(key, store.clock())
-    return { checks, decisions: [decide(taken)], taken: [copyOf(taken)] }
-  }
+  if (checks.length === 1) return consumeOne(checks)?.results[0]
+  const store = configOf(checks).store as PreparingStore
   if (!preparesTakes(store) || !areApart(checks)) return undefined
   const now = store.clock()
   const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as PreparedStep)

@@ -2,6 +2,7 @@ import { BLOCK_LIST } from '../../algorithms/block-list.ts'
 import { andThen } from '../../common/maybe-promise.ts'
 import { checkBoolean } from '../../common/options.ts'
 import type { CompiledPolicy, HttpCheck, HttpPolicy } from '../../http/pipeline/compiled.ts'
+import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import { blockListName } from '../../quotas/block-list.ts'
 import { several } from '../several/index.ts'
@@ -30,7 +31,7 @@ export const blocks: Feature = {
   name: 'blocks',
   policyOptions: ['blocks'],
   needs: [several],
-  layers: { policy, checks },
+  layers: { policy, checks, headers },
 }
 
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
@@ -54,6 +55,11 @@ function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {
     if (policies.every((each) => blockListOf(each) === undefined)) return read
     return (parts) => andThen(read(parts), withBlockLists)
   }
+}
+
+/** The headers of a blocked key list both of its policies. */
+function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
+  return (policies, options) => (policies.some(blockListOf) ? listedHeaders : next(policies, options))
 }
 
 /** Checks, and those of the block lists of their policies. */

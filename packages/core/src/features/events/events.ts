@@ -24,7 +24,8 @@ declare const process:
   | { getBuiltinModule?: (name: string) => { channel(name: string): Channel } | undefined }
   | undefined
 
-const channel: Channel | undefined = /* @__PURE__ */ diagnosticsChannel()
+/** The channel of decisions; undefined if the runtime has none. */
+export const channel: Channel | undefined = /* @__PURE__ */ diagnosticsChannel()
 
 function diagnosticsChannel(): Channel | undefined {
   if (typeof process === 'undefined') return undefined
@@ -37,7 +38,6 @@ export type Reporter<R> = (decision: Decision, key: string, request: R, mode: De
 /** Builds a reporter, which does nothing without listeners. A listener that throws does not affect the request. */
 export function reporter<R>(listener: ((event: DecisionEvent<R>) => unknown) | undefined, logger: Logger): Reporter<R> {
   return (decision, key, request, mode) => {
-    if (listener === undefined && !channel?.hasSubscribers) return
     const event = { decision, key, request, mode }
     if (channel?.hasSubscribers) channel.publish(event)
     if (listener) notify('onDecision', listener, event, logger)

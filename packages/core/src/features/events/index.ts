@@ -2,7 +2,7 @@ import { checkFunctions } from '../../common/options.ts'
 import { checkNamed } from '../../http/pipeline/check.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft } from '../../http/pipeline/verdict.ts'
-import { type DecisionEvent, reporter } from './events.ts'
+import { channel, type DecisionEvent, reporter } from './events.ts'
 
 /** The option for a listener to decisions. */
 export interface EventOptions<R, Name extends string = string> {
@@ -24,6 +24,7 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
     const judge = next(policies, setup)
     return (parts, acquisition, names): Draft<S> => {
       const draft = judge(parts, acquisition, names)
+      if (onDecision === undefined && !channel?.hasSubscribers) return draft
       const { decision } = draft
       if (decision !== undefined && acquisition !== undefined && acquisition !== CLOSED) {
         report(decision, checkNamed(acquisition, decision.policy).key, parts.request, 'enforce')

@@ -23,7 +23,7 @@ const remaining: Field = { one: ({ decision }) => String(integer(decision.remain
 export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-11': {
     'RateLimit-Policy': listing(({ item, pk }) => item.policy + pk),
-    RateLimit: listing(limitItem),
+    RateLimit: listing(({ decision, item, pk }) => limitItem(decision, item, pk)),
   },
   'draft-7': {
     'RateLimit-Policy': listing(numbers, eachLimit),

@@ -22,7 +22,11 @@ export interface ReportedDenial {
  * report that with the fewest units remaining, or the one that governs the `denial`. `nowMs` is called only if a field needs
  * it.
  */
-export type HeaderWriter = (results: readonly PolicyResult[], nowMs: () => number, denial?: ReportedDenial) => Header[]
+export type HeaderWriter = (
+  results: readonly PolicyResult[],
+  nowMs: () => number,
+  denial?: ReportedDenial,
+) => readonly Header[]
 
 const WIRES: ReadonlyMap<unknown, Wire> = new Map<unknown, Wire>([
   ['draft-6', 'draft-6'],
@@ -56,6 +60,9 @@ export function formsOf(option: HeaderForm | readonly HeaderForm[] | false | und
   }
   return forms.filter((_, i) => wires.indexOf(wires[i] as Wire) === i)
 }
+
+/** Whether these are the headers of the newest draft alone. */
+export const isNewest = (forms: readonly HeaderForm[]): boolean => forms.map(wireOf).join() === 'draft-11'
 
 function wireOf(form: unknown): Wire {
   const wire = WIRES.get(form)

@@ -1,15 +1,11 @@
 import { checkBoolean } from '../../common/options.ts'
-import type { Decision } from '../../decisions/decision.ts'
-import { isCounted } from '../../decisions/merge.ts'
-import type { ShownNames } from '../../http/headers/display-names.ts'
-import { EXPOSE, type Header, seconds } from '../../http/headers/headers.ts'
-import type { PolicyResult } from '../../http/headers/limit-item.ts'
-import { checkNamed, checksOf } from '../../http/pipeline/check.ts'
-import type { HttpCheck } from '../../http/pipeline/compiled.ts'
-import { itemOf } from '../../http/pipeline/headers.ts'
+import { EXPOSE, type Header } from '../../http/headers/headers.ts'
+import { checkNamed } from '../../http/pipeline/check.ts'
+import { withRetryAfter } from '../../http/pipeline/headers.ts'
+import { resultsOf, waitMsOf } from '../../http/pipeline/listed-headers.ts'
 import type { HeaderBuilder } from '../../http/pipeline/seams.ts'
 import type { Acquisition } from '../../policies/policy.ts'
-import { formsOf, type HeaderForm, headerWriter } from './forms.ts'
+import { formsOf, type HeaderForm, headerWriter, isNewest } from './forms.ts'
 import { checkJitter, jitteredMs } from './jitter.ts'
 
 /** Options of the headers that report limits to clients. */
@@ -33,46 +29,32 @@ export interface HeaderOptions {
   readonly jitter?: number
 }
 
-export function headerBuilder({ headers, jitter: given, exposeHeaders }: HeaderOptions): HeaderBuilder {
-  const write = headerWriter(formsOf(headers))
+/** Builds what writes other headers than those of the pipeline; undefined if the options ask for no others. */
+export function headerBuilder({ headers, jitter: given, exposeHeaders }: HeaderOptions): HeaderBuilder | undefined {
+  const forms = formsOf(headers)
   const jitter = checkJitter(given)
   const exposes = checkBoolean('exposeHeaders', exposeHeaders)
-  const finish = (headers: readonly Header[]): readonly Header[] => (exposes ? exposed(headers) : headers)
-  return (acquisition, names) => {
+  if (isNewest(forms) && jitter === 0 && !exposes) return undefined
+  const write = headerWriter(forms)
+  const build: HeaderBuilder = (acquisition, names) => {
     const { decision } = acquisition
-    const { policies } = decision
-    const results = checksOf(acquisition).map((check, i) =>
-      resultOf(check, policies === undefined ? decision : (policies[i] as Decision), names),
-    )
-    // While the store does not answer, only policies with a local fallback have numbers.
-    const known = decision.degraded ? results.filter((each) => isCounted(each.decision)) : results
-    if (decision.allowed) return finish(write(known, Date.now))
+    const results = resultsOf(acquisition, names)
+    if (decision.allowed) return write(results, Date.now)
     const waitMs = retryAfterMsOf(acquisition, jitter)
-    const headers = write(known, Date.now, { policy: decision.policy, waitMs })
-    if (waitMs !== undefined) headers.push(['Retry-After', String(seconds(waitMs))])
-    return finish(headers)
+    return withRetryAfter(write(results, Date.now, { policy: decision.policy, waitMs }), waitMs ?? 0)
   }
+  return exposes ? (acquisition, names) => exposed(build(acquisition, names)) : build
 }
-
-const resultOf = ({ policy, pk }: HttpCheck, decision: Decision, names?: ShownNames): PolicyResult => ({
-  decision,
-  item: itemOf(policy, names),
-  pk,
-})
 
 /** The headers, preceded by the one that exposes them. */
 const exposed = (headers: readonly Header[]): readonly Header[] =>
   headers.length === 0 ? headers : [[EXPOSE, headers.map(([name]) => name).join(', ')], ...headers]
 
-// It is unknown when the store answers again: clients may retry after one second.
-const UNKNOWN_WAIT_MS = 1000
-
 /** The milliseconds of `Retry-After` (RFC 9110, section 10.2.3) of a denial; undefined if no wait helps. */
 function retryAfterMsOf(acquisition: Acquisition, jitter: number): number | undefined {
   const { decision } = acquisition
-  const { retryAfterMs, degraded } = decision
-  if (degraded?.action === 'deny' && retryAfterMs === 0) return UNKNOWN_WAIT_MS
-  if (retryAfterMs === 0 || retryAfterMs === Infinity) return undefined
-  const key = jitter === 0 ? '' : checkNamed(acquisition, decision.policy).key
-  return jitteredMs(decision, key, jitter)
+  const waitMs = waitMsOf(decision)
+  if (waitMs === 0 || waitMs === Infinity) return undefined
+  if (jitter === 0 || decision.retryAfterMs === 0) return waitMs
+  return jitteredMs(decision, checkNamed(acquisition, decision.policy).key, jitter)
 }

@@ -10,8 +10,8 @@ export const headerForms: Feature = {
   layers: { headers, policy },
 }
 
-function headers<R, S>(): Seams<R, S>['headers'] {
-  return (options) => headerBuilder(options as HeaderOptions)
+function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
+  return (policies, options) => headerBuilder(options as HeaderOptions) ?? next(policies, options)
 }
 
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {

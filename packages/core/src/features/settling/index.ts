@@ -1,11 +1,12 @@
 import { checked } from '../../common/maybe-promise.ts'
 import { checkBoolean, checkFunctions } from '../../common/options.ts'
-import type { Decision } from '../../decisions/decision.ts'
 import { withCalls } from '../../http/pipeline/calls.ts'
-import type { Feature, Seams, Setup } from '../../http/pipeline/seams.ts'
+import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft, PASS } from '../../http/pipeline/verdict.ts'
+import type { RequestParts } from '../../http/requests/parts.ts'
 import { checkCounts, checkFlag, checkReturnedActual } from '../../http/requests/returned.ts'
-import { isPreflight, type Refunds, refundsPreflights } from './preflight.ts'
+import type { Acquisition } from '../../policies/policy.ts'
+import { isPreflight, refundsPreflights } from './preflight.ts'
 import {
   type RefundOptions,
   requestDecisionOf,
@@ -49,72 +50,48 @@ function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
   }
 }
 
-/** How the costs of requests are corrected. */
-interface Corrections {
-  readonly refundIf: Refunds | undefined
-  /** Whether responses may correct the cost. */
-  readonly corrects: boolean
-}
-
-/** Builds what finds the corrections of a request: those of a preflight are others. */
-function correctionsFor<R, S>(
-  policies: readonly SettlingPolicy<R, S>[],
-  { options, reader }: Setup<R, S>,
-): (request: R) => Corrections {
-  const { refundIf: statuses, countPreflight } = options as RefundOptions & PreflightOptions
-  const refundIf = statusTest('refundIf', statuses, checkFlag('refundIf'))
-  const corrects = refundIf !== undefined || policies.some(({ settle, countIf }) => settle ?? countIf)
-  const ofAll = { refundIf, corrects }
-  const ofPreflight = { refundIf: refundsPreflights(reader, refundIf), corrects: true }
-  if (checkBoolean('countPreflight', countPreflight)) return () => ofAll
-  return (request) => (isPreflight(reader, request) ? ofPreflight : ofAll)
-}
-
 /** The verdict, with what corrects the cost of its request. */
 function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
   return (policies, setup) => {
     const judge = next(policies, setup)
-    const { logger } = setup
-    const correctionsOf = correctionsFor(policies, setup)
+    const { reader, logger } = setup
+    const { refundIf: statuses, countPreflight } = setup.options as RefundOptions & PreflightOptions
+    const refundIf = statusTest('refundIf', statuses, checkFlag('refundIf'))
+    const refundsPreflight = refundsPreflights(reader, refundIf)
+    const isFree = checkBoolean('countPreflight', countPreflight) ? undefined : isPreflight
+    const corrects = refundIf !== undefined || policies.some(isCorrected)
+    // It is made when it is needed: few requests are corrected.
+    const settlementFor = (parts: RequestParts<R>, acquisition?: Acquisition): Settlement<S> =>
+      parts.once('settlement', (request) =>
+        settlementOf(
+          acquisition,
+          parts.beside as Beside,
+          isFree?.(reader, request) ? refundsPreflight : refundIf,
+          logger,
+        ),
+      )
     return (parts, acquisition, names): Draft<S> => {
       const draft = judge(parts, acquisition, names)
-      const { request } = parts
-      const beside = parts.beside as Beside
       const { decision } = draft
-      const isCounted = decision !== undefined && acquisition !== undefined && acquisition !== CLOSED
-      if (!isCounted && beside.length === 0) return draft
-      const { refundIf, corrects } = correctionsOf(request)
-      if (isCounted) return settled(draft, decision, new Later(acquisition, beside, refundIf, logger), corrects)
-      return besideOnly(draft, settlementOf(undefined, beside, refundIf, logger), corrects)
+      if (decision === undefined || acquisition === undefined || acquisition === CLOSED) {
+        if (parts.beside.length === 0) return draft
+        return besideOnly(draft, settlementFor(parts), corrects || isFree?.(reader, parts.request) === true)
+      }
+      draft.decision = requestDecisionOf(decision, (actual, policy) =>
+        settlementFor(parts, acquisition).settle(actual, policy),
+      )
+      draft.discard = () => settlementFor(parts, acquisition).discard()
+      if (decision.allowed && (corrects || isFree?.(reader, parts.request)))
+        draft.after = settlementFor(parts, acquisition).after
+      return draft
     }
   }
 }
 
+const isCorrected = <R, S>({ settle, countIf }: SettlingPolicy<R, S>): boolean => (settle ?? countIf) !== undefined
+
 /** The acquisitions of shadow policies. */
 type Beside = Parameters<typeof settlementOf>[1]
-
-/** A settlement that is made when it is needed: few requests are corrected. */
-class Later<S> {
-  readonly #of: Parameters<typeof settlementOf>
-  #made: Settlement<S> | undefined
-
-  constructor(...of: Parameters<typeof settlementOf>) {
-    this.#of = of
-  }
-
-  get settlement(): Settlement<S> {
-    this.#made ??= settlementOf(...this.#of)
-    return this.#made
-  }
-}
-
-/** The verdict about a request that was counted. */
-function settled<S>(draft: Draft<S>, decision: Decision, later: Later<S>, corrects: boolean): Draft<S> {
-  draft.decision = requestDecisionOf(decision, (actual, policy) => later.settlement.settle(actual, policy))
-  if (decision.allowed && corrects) draft.after = later.settlement.after
-  draft.discard = () => later.settlement.discard()
-  return draft
-}
 
 /** The verdict about a request that only shadow policies have counted. If its client has left, nothing reads it. */
 function besideOnly<S>(draft: Draft<S>, { after, discard }: Settlement<S>, corrects: boolean): Draft<S> {

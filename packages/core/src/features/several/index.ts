@@ -104,10 +104,7 @@ function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {
 
 /** The headers list all policies that counted a request. */
 function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
-  return (options) => {
-    const ofOne = next(options)
-    return (acquisition, names) => (acquisition.checks.length > 1 ? listedHeaders : ofOne)(acquisition, names)
-  }
+  return (policies, options) => (policies.length > 1 ? listedHeaders : next(policies, options))
 }
 
 /** The checks that apply. The list itself if all do: a copy has room for more than one check. */

@@ -1,14 +1,17 @@
 import { type Duration, micros } from '../../common/time.ts'
 import { checkLogger, type Logger } from '../../common/warn.ts'
+import { NONE } from '../../decisions/decision.ts'
 import { isCounted } from '../../decisions/merge.ts'
 import { acquiring } from '../../http/pipeline/calls.ts'
+import { withRetryAfter } from '../../http/pipeline/headers.ts'
+import { waitMsOf } from '../../http/pipeline/listed-headers.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import type { StoreConfig } from '../../policies/policy.ts'
 import { onStore, storeConfigOf } from '../../remote/store-config.ts'
 import { storeOr } from '../../stores/default-store.ts'
 import { checkStoreError, type StoreErrorOption } from '../../stores/failure-mode.ts'
 import { register as registerStates } from '../../stores/registry.ts'
-import type { Store } from '../../stores/store.ts'
+import { isSync, type Store } from '../../stores/store.ts'
 
 /** The option for the store of all policies. */
 export interface OneStoreOptions {
@@ -70,14 +73,14 @@ function register<R, S>(): Seams<R, S>['register'] {
   return registerStates
 }
 
-/** While a store does not answer, there are no numbers, and clients may retry after one second. */
+/** While the store does not answer, a policy has numbers only if this process counts it. */
 function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
-  return (options) => {
-    const whileAnswering = next(options)
+  return (policies, options) => {
+    const whileAnswering = next(policies, options)
+    if (policies.length > 1 || policies.every(({ storeConfig }) => isSync(storeConfig.store))) return whileAnswering
     return (acquisition, names) => {
       const { decision } = acquisition
-      if (isCounted(decision)) return whileAnswering(acquisition, names)
-      return decision.allowed ? [] : [['Retry-After', '1']]
+      return isCounted(decision) ? whileAnswering(acquisition, names) : withRetryAfter(NONE, waitMsOf(decision))
     }
   }
 }

@@ -1,9 +1,14 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { hexDigit } from '../../common/hex-digit.ts'
 
+/** How IPv4 is mapped into IPv6 by servers that listen to both. */
+const MAPPED = '::ffff:'
+
 /** The key of an address, grouped by its first `ipv6Prefix` bits: see `ipKey`. Both are valid. */
 export function addressKey(address: string | undefined, ipv6Prefix: number): string {
   if (!address?.includes(':')) return address ?? ''
+  const isMapped = address.startsWith(MAPPED) && parseIPv4(address, MAPPED.length, address.length) !== undefined
+  if (isMapped) return address.slice(MAPPED.length)
   const groups = parseIPv6(address)
   if (groups === undefined) return address
   const [a, b, c, d, e, f, g, h] = groups

@@ -5,17 +5,19 @@ export type Header = readonly [name: string, value: string]
 export const EXPOSE = 'Access-Control-Expose-Headers'
 
 /**
- * The headers to set on a response, merged with those that `read` finds on it. If another limiter has set headers
+ * The headers to set on a response, merged with those that `read` finds on `response`. If another limiter has set headers
  * (`limited`), the drafts' lists are appended to its lists. Of fields that report one policy, those of the policy with
  * fewer units remaining stay.
  */
-export function joinHeaders(
+export function joinHeaders<T = undefined>(
   headers: readonly Header[],
   limited: boolean,
-  read: (name: string) => unknown,
+  read: (name: string, response: T) => unknown,
+  response?: T,
 ): readonly Header[] {
-  if (!limited && !headers.some(([name]) => name === EXPOSE)) return headers
-  const before = (name: string): string | undefined => textOf(read(name))
+  // The header that exposes others is the first.
+  if (!limited && headers[0]?.[0] !== EXPOSE) return headers
+  const before = (name: string): string | undefined => textOf(read(name, response as T))
   const kept = limited ? headers.filter((header) => !isSuperseded(header, headers, before)) : headers
   return kept.map(([name, value]) => [name, appendHeader(name, before(name), value, limited)])
 }

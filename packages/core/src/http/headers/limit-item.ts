@@ -3,7 +3,7 @@ import type { HeaderItem } from './header-item.ts'
 import { seconds } from './headers.ts'
 import { integer } from './structured.ts'
 
-/** One policy's decision about a request. */
+/** One policy's decision about a request, with what headers report of it. */
 export interface PolicyResult {
   readonly decision: Decision
   readonly item: HeaderItem
@@ -12,7 +12,7 @@ export interface PolicyResult {
 }
 
 /** `"name";r=50;t=30`; `t` is omitted if the quota is full, or if no wait would help. */
-export function limitItem({ decision, item, pk }: PolicyResult): string {
+export function limitItem(decision: Decision, item: HeaderItem, pk: string): string {
   const { allowed, remaining, retryAfterMs, replenishAfterMs } = decision
   const wait = seconds(allowed ? replenishAfterMs : retryAfterMs)
   const more = wait > 0 && wait < Infinity ? `;t=${integer(wait)}` : ''

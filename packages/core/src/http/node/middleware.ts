@@ -27,6 +27,8 @@ export function nodeMiddleware<R extends NodeRequest, S>(
   logger: Logger,
 ): NodeMiddleware<R> {
   const report = (error: unknown): void => warnOnce(logger, 'WARN_SPILLWAY_NEXT', UNHANDLED, formatThrown(error))
+  const failing = (request: R, response: NodeResponse, next: NodeNext) => (error: unknown) =>
+    failRequest(error, request, response, next, report)
   const admit = (request: R, response: NodeResponse, passed: unknown): MaybePromise<boolean> => {
     const verdict = guard(request)
     return verdict instanceof Promise
@@ -37,16 +39,15 @@ export function nodeMiddleware<R extends NodeRequest, S>(
     const isCalled = typeof next === 'function' && typeof request === 'object' && request !== null
     const response = isCalled ? responseTo(request, passed) : undefined
     if (response === undefined) throw calledByHand('(req, res, next)', [request, passed, next])
-    const failed = (error: unknown): boolean => failRequest(error, request, response, next, report)
-    if (next === takesNone) return promised(admit, request, response, passed).catch(failed)
+    if (next === takesNone) return promised(admit, request, response, passed).catch(failing(request, response, next))
     let allowed: MaybePromise<boolean>
     try {
       allowed = admit(request, response, passed)
     } catch (error) {
-      return void failed(error)
+      return void failing(request, response, next)(error)
     }
     // An error that `next` throws is not the limiter's: it must not call `next` again.
-    if (allowed instanceof Promise) allowed.then((known) => known && next(), failed)
+    if (allowed instanceof Promise) allowed.then((known) => known && next(), failing(request, response, next))
     else if (allowed === true) next()
     return undefined
   }
@@ -73,7 +74,7 @@ function follow<S>(
   // name is slow.
   const limited = Object.hasOwn(request, 'rateLimit')
   if (decision) request.rateLimit = decision
-  for (const [name, value] of joinHeaders(headers, limited, (name) => response.getHeader(name))) {
+  for (const [name, value] of joinHeaders(headers, limited, headerOf, response)) {
     response.setHeader(name, value)
     if (isUpgrade) passed.setHeader?.(name, value)
   }
@@ -87,6 +88,8 @@ function follow<S>(
     return false
   })
 }
+
+const headerOf = (name: string, response: NodeResponse): unknown => response.getHeader(name)
 
 /** Sends the answer, unless `onDenied` has answered itself. */
 function send(response: NodeResponse, denial: Denial | undefined): void {

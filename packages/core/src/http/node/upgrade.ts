@@ -28,7 +28,8 @@ declare const process: { getBuiltinModule(name: 'node:http'): Http }
  * neither is passed.
  */
 export function responseTo(request: NodeRequest, passed: unknown): NodeResponse | undefined {
-  const connection = connectionOf(passed)
+  const isResponse = typeof (passed as Partial<NodeResponse> | null | undefined)?.headersSent === 'boolean'
+  const connection = isResponse ? undefined : connectionOf(passed)
   if (connection === undefined) return hasMethod(passed, 'setHeader') ? (passed as NodeResponse) : undefined
   const response = responses.get(connection) ?? responseOn(connection, request)
   response.assignSocket(connection as never)
@@ -51,7 +52,6 @@ function responseOn(connection: Connection, request: NodeRequest): AssignableRes
 
 /** The connection of an upgrade: passed by itself, or by engine.io in an object that resembles a response, and sends nothing. */
 function connectionOf(passed: unknown): Connection | undefined {
-  if (typeof (passed as Partial<NodeResponse> | null | undefined)?.headersSent === 'boolean') return undefined
   const connection = hasMethod(passed, 'destroySoon') ? passed : (passed as { socket?: unknown } | undefined)?.socket
   return hasMethod(connection, 'destroySoon') ? (connection as Connection) : undefined
 }

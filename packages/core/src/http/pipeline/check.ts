@@ -1,4 +1,4 @@
-import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
+import type { MaybePromise } from '../../common/maybe-promise.ts'
 import { NONE } from '../../decisions/decision.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import type { RequestParts } from '../requests/parts.ts'
@@ -24,11 +24,12 @@ function withKey<R, S>(
   key: string | undefined,
 ): MaybePromise<Found<R, S>> {
   if (key === undefined) return undefined
-  const { policy, cost } = compiled
-  return completed({ policy: policy as HttpPolicy, key, cost, compiled, pk: '' }, parts, 0)
+  const { policy, cost, completes } = compiled
+  const check = { policy: policy as HttpPolicy, key, cost, compiled, pk: '' }
+  return completes.length === 0 ? check : completed(check, parts, 0)
 }
 
-/** The check when all that its policy reads of the request is known. Most policies read nothing but the key. */
+/** The check when all that its policy reads of the request is known. */
 function completed<R, S>(check: DraftCheck<R, S>, parts: RequestParts<R>, from: number): MaybePromise<HttpCheck<R, S>> {
   const { completes } = check.compiled
   for (let i = from; i < completes.length; i++) {
@@ -41,7 +42,9 @@ function completed<R, S>(check: DraftCheck<R, S>, parts: RequestParts<R>, from: 
 /** Builds what reads the check of one policy, as a list. */
 export const readingOne =
   <R, S>(compiled: CompiledPolicy<R, S>) =>
-  (parts: RequestParts<R>): MaybePromise<readonly HttpCheck<R, S>[]> =>
-    andThen(checkOf(compiled, parts), asList)
+  (parts: RequestParts<R>): MaybePromise<readonly HttpCheck<R, S>[]> => {
+    const check = checkOf(compiled, parts)
+    return check instanceof Promise ? check.then(asList) : asList(check)
+  }
 
 const asList = <R, S>(check: Found<R, S>): readonly HttpCheck<R, S>[] => (check === undefined ? NONE : [check])

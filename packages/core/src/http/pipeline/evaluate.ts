@@ -17,19 +17,18 @@ export function evaluatorFor<R, S>(policies: readonly CompiledPolicy<R, S>[], se
   const judge = seams.verdict(policies, setup)
   const evaluate = (
     parts: RequestParts<R>,
-    checks: readonly HttpCheck<R, S>[],
     names?: ShownNames,
+    checks: MaybePromise<readonly HttpCheck<R, S>[]> = readChecks(parts),
   ): MaybePromise<Verdict<S>> => {
+    if (checks instanceof Promise) {
+      return whileConnected(reader, parts.request, checks).then((known) =>
+        known ? evaluate(parts, names, known) : CLIENT_CLOSED,
+      )
+    }
     const acquisition = enforce(parts, checks)
     return acquisition instanceof Promise
       ? acquisition.then((known) => judge(parts, known, names))
       : judge(parts, acquisition, names)
   }
-  return (parts, names) => {
-    const checks = readChecks(parts)
-    if (!(checks instanceof Promise)) return evaluate(parts, checks, names)
-    return whileConnected(reader, parts.request, checks).then((known) =>
-      known ? evaluate(parts, known, names) : CLIENT_CLOSED,
-    )
-  }
+  return evaluate
 }

@@ -63,7 +63,7 @@ export function guardOf<R, S>(
       warnOfSecondCall(logger)
       return PASS
     }
-    state.shownNames = shownNamesOf(active.names, state.before)
+    if (state.before !== undefined) state.shownNames = shownNamesOf(active.names, state.before)
     try {
       const verdict = active.evaluate(parts, state.shownNames)
       if (!(verdict instanceof Promise)) return keep(state, verdict)

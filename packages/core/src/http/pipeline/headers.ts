@@ -1,27 +1,26 @@
-import type { Decision } from '../../decisions/decision.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import type { ShownNames } from '../headers/display-names.ts'
 import { type HeaderItem, renamedItem } from '../headers/header-item.ts'
 import { type Header, seconds } from '../headers/headers.ts'
 import { limitItem } from '../headers/limit-item.ts'
-import { checksOf } from './check.ts'
 import type { HttpCheck } from './compiled.ts'
 
 /** The headers of one policy, in the newest draft. */
 export function plainHeaders(acquisition: Acquisition, names?: ShownNames): readonly Header[] {
-  const { decision } = acquisition
-  const { policy, pk } = checksOf(acquisition)[0] as HttpCheck
-  const item = itemOf(policy, names)
-  return [
+  const { checks, decision } = acquisition
+  const { policy, pk } = checks[0] as HttpCheck
+  const item = names === undefined ? policy.item : itemOf(policy, names)
+  const headers: Header[] = [
     ['RateLimit-Policy', item.policy + pk],
-    ['RateLimit', limitItem({ decision, item, pk })],
-    ...retryAfter(decision),
+    ['RateLimit', limitItem(decision, item, pk)],
   ]
+  return decision.allowed ? headers : withRetryAfter(headers, decision.retryAfterMs)
 }
 
-/** When a denied client may try again, in whole seconds. */
-export const retryAfter = ({ retryAfterMs }: Decision): readonly Header[] =>
-  retryAfterMs > 0 && retryAfterMs < Infinity ? [['Retry-After', String(seconds(retryAfterMs))]] : []
+/** Headers, and when a denied client may try again, in whole seconds, if a wait helps. */
+export function withRetryAfter(headers: readonly Header[], waitMs: number): readonly Header[] {
+  return waitMs > 0 && waitMs < Infinity ? [...headers, ['Retry-After', String(seconds(waitMs))]] : headers
+}
 
 /** What headers have of a policy, under the name that is free on this request. */
 export function itemOf({ name, item }: HttpCheck['policy'], names: ShownNames | undefined): HeaderItem {

@@ -10,7 +10,6 @@ import { addressKey } from '../addresses/address.ts'
 import type { RequestParts } from '../requests/parts.ts'
 import { checkReturnedKey } from '../requests/returned.ts'
 import type { HttpCheck } from './compiled.ts'
-import { plainHeaders } from './headers.ts'
 import type { Read, RequestSources } from './request-sources.ts'
 import type { Feature } from './seams.ts'
 
@@ -25,7 +24,6 @@ export const plain: Feature = {
     store: () => (options, defaultStore) => storeOf(options, defaultStore as () => Store),
     key: () => keyReader,
     enforce: () => () => consume,
-    headers: () => () => plainHeaders,
   },
 }
 

@@ -7,6 +7,7 @@ import { frameworkAddress } from '../addresses/framework-address.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { checkNamed, readingOne } from './check.ts'
 import type { CompiledPolicy } from './compiled.ts'
+import { plainHeaders } from './headers.ts'
 import { plainPolicy, plainQuota } from './policy.ts'
 import type { RequestSources } from './request-sources.ts'
 import type { Hint, Judge, OptionNames, ReadChecks, Seams, Setup } from './seams.ts'
@@ -38,8 +39,8 @@ function checks<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): ReadChecks<R
   return compiled === undefined ? () => NONE : readingOne(compiled)
 }
 
-function verdict<R, S>(_: readonly CompiledPolicy<R, S>[], { options, seams }: Setup<R, S>): Judge<R, S> {
-  const headersOf = seams.headers(options)
+function verdict<R, S>(policies: readonly CompiledPolicy<R, S>[], { options, seams }: Setup<R, S>): Judge<R, S> {
+  const headersOf = seams.headers(policies, options)
   return (_, acquisition, names) => {
     if (acquisition === undefined) return PASS as Draft<S>
     if (acquisition === CLOSED) return CLIENT_CLOSED as Draft<S>
@@ -77,7 +78,7 @@ export const PLAIN: Seams<never, never> = {
   register: () => {},
   checks,
   enforce: absent('enforce'),
-  headers: absent('headers'),
+  headers: () => plainHeaders,
   verdict,
   calls: () => ({}),
 }

@@ -97,7 +97,8 @@ export interface Seams<R, S> {
   readonly checks: (policies: readonly CompiledPolicy<R, S>[]) => ReadChecks<R, S>
   /** Builds what consumes the units of checks. */
   readonly enforce: (policies: readonly CompiledPolicy<R, S>[], setup: Setup<R, S>) => Enforce<R, S>
-  readonly headers: (options: object) => HeaderBuilder
+  /** Builds what reports acquisitions in headers. */
+  readonly headers: (policies: readonly CompiledPolicy<R, S>[], options: object) => HeaderBuilder
   /** Builds what makes verdicts. */
   readonly verdict: (policies: readonly CompiledPolicy<R, S>[], setup: Setup<R, S>) => Judge<R, S>
   /** Builds the calls that are not about requests. */

@@ -59,7 +59,7 @@ export function requestStatesFor<T>(): RequestStates<T> {
   return {
     begin: (request: Marked<T>) => {
       const before = lastOn<T>(request, beside)
-      if (ownOf(before) !== undefined) return undefined
+      if (before !== undefined && ownOf(before) !== undefined) return undefined
       const state: RequestState<T> = { request, owner, before, value: undefined, shownNames: undefined }
       // Not asked before: engines take longer to find out whether an object can be extended. Sloppy code, as of CommonJS
       // modules, does not throw.
