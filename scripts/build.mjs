@@ -25,6 +25,8 @@ const sharedAs = (name) => ({
   chunkFileNames: '[name].js',
   codeSplitting: {
     groups: [
+      // What is for another version of a framework: its types are others.
+      { name: `v1/${name}`, test: /[\\/]build[\\/]v1[\\/]/, minShareCount: 2, priority: 2 },
       { name, test: BELOW_HTTP, minShareCount: 2, priority: 1 },
       { name: name.replace('shared', 'http-shared'), minShareCount: 2 },
     ],

@@ -10,7 +10,9 @@ const app = inject('app')
 const budgets: Readonly<Record<string, Readonly<Record<string, number>>>> = sizes
 
 /** The names that every adapter exports, too: they have a budget once. */
-const shared = Object.keys(budgets['@spillway/memory/adapter'] as object)
+const shared = ['@spillway/memory/adapter', '@spillway/memory/lean-adapter'].flatMap((each) =>
+  Object.keys(budgets[each] as object),
+)
 
 const namesIn = async (specifier: string): Promise<readonly string[]> =>
   (await bundleOf(app, `export * from '${specifier}'`)).exports

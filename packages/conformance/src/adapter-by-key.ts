@@ -29,7 +29,7 @@ const peeked = async (limit: ByKey): Promise<readonly unknown[]> => {
 export function testByKey(test: TestFunction, mountIn: Mount): void {
   const mount = async (options: object) => {
     const limits: ByKey[] = []
-    const scene = { timeout: new Promise<void>(() => {}), inner: [], onHandled: () => {} }
+    const scene = { timeout: new Promise<void>(() => {}), inner: [], onHandled: () => {}, besides: ['byKey'] }
     const limited = <T extends ByKey>(limit: T): T => {
       limits.push(limit)
       return limit

@@ -75,6 +75,7 @@ export function testContexts(test: TestFunction, mount: Mount): void {
       timeout: new Promise<void>(() => {}),
       inner: [],
       onHandled: () => {},
+      besides: [],
       limited: <T>(limit: T) => limit,
     }
     const send = await mount(options, scene)

@@ -28,6 +28,7 @@ export function testFailures(test: TestFunction, mount: Mount): void {
           timeout: new Promise<void>(() => {}),
           inner: [],
           onHandled: () => void handled++,
+          besides: [],
           limited: <T>(limit: T) => limit,
         }
         const all = { quota: perMinute(1), logger: { warn: () => {} }, store: modelStore(fakeClock()), ...options }
@@ -59,7 +60,13 @@ export function testFailures(test: TestFunction, mount: Mount): void {
       const onHandled = (): never => {
         throw thrown
       }
-      const scene = { timeout: new Promise<void>(() => {}), inner: [], onHandled, limited: <T>(limit: T) => limit }
+      const scene = {
+        timeout: new Promise<void>(() => {}),
+        inner: [],
+        onHandled,
+        besides: [],
+        limited: <T>(limit: T) => limit,
+      }
       const send = await mount({ quota: perMinute(1), countIf, store: modelStore(fakeClock()) }, scene)
       const sent = await send().then(
         ({ status }) => status,

@@ -60,7 +60,9 @@ export function testLateVerdicts(test: TestFunction, mount: Mount): void {
     let handled = 0
     const [timeout, expire] = signalled()
     const timed = end === 'something else has answered'
-    const scene = { timeout, inner, onHandled: () => void handled++, limited: <T>(limit: T) => limit }
+    // What a verdict has consumed too late is refunded by the feature for settling.
+    const besides = ['settling']
+    const scene = { timeout, inner, onHandled: () => void handled++, besides, limited: <T>(limit: T) => limit }
     const all = { quota: QUOTA, name: NAME, key: () => KEY, deadline: '20s', store, ...options } as NeutralOptions
     const send = await mount(all, scene)
     const client = new AbortController()

@@ -37,7 +37,13 @@ export interface AdapterBounds {
 /** Tests that an adapter behaves like all others in HTTP. */
 export function testAdapter(test: TestFunction, mountIn: Mount, { mostVisits = 4 }: AdapterBounds = {}): void {
   const mount = (options: NeutralOptions, ...inner: NeutralOptions[]): Send | Promise<Send> =>
-    mountIn(options, { timeout: new Promise(() => {}), inner, onHandled: () => {}, limited: (limit) => limit })
+    mountIn(options, {
+      timeout: new Promise(() => {}),
+      inner,
+      onHandled: () => {},
+      besides: [],
+      limited: (limit) => limit,
+    })
   test('allows the quota, reports remaining units, and denies the rest with a problem document', async () => {
     const clock = fakeClock()
     const send = await mount({ quota: perMinute(2), store: modelStore(clock) })

@@ -42,6 +42,8 @@ export interface Scene {
   readonly inner: readonly NeutralOptions[]
   /** Called by the route's handler for each request. */
   readonly onHandled: () => void
+  /** The features that the story uses, besides those that its options name: `leanRateLimit` installs them. */
+  readonly besides: readonly string[]
   /** Called with the result of each `rateLimit(options)`; returns it. */
   readonly limited: <T extends ByKey>(limit: T) => T
 }

@@ -46,18 +46,26 @@ function queriesOf({ request: { url } }: RequestContext): readonly string[] {
   return fragment === '' ? [query] : [query, url.slice(url.indexOf('?') + 1 || url.length)]
 }
 
-export const reader: RequestReader<RequestContext> = {
+/** What every limiter reads of a request. */
+export const plainReader: Omit<RequestReader<RequestContext>, 'path' | 'query'> = {
   address: peer,
   peer,
   method: ({ request }) => request.method,
-  path: pathOf,
-  pathInMount: ({ prefix = '', request }: PrefixedContext) =>
-    prefix === '' ? undefined : pathBelow(prefix, new URL(request.url).pathname),
   header: ({ request }, name) => fetchHeader(request, name),
-  query: queriesOf,
   hidesBody: (context) => hasHiddenBody(context.request, runtimeOf(context)),
   responseHeader: ({ headers }: Response, name) => headers.get(name),
   identity: ({ request }) => request,
   sendsResponses: true,
   onClientClosed: (context, listener) => whenAbandoned(context.request, runtimeOf(context), listener),
 }
+
+/** What selectors and matches read of a request. */
+export const routeReader: Pick<RequestReader<RequestContext>, 'path' | 'query'> &
+  Partial<RequestReader<RequestContext>> = {
+  path: pathOf,
+  pathInMount: ({ prefix = '', request }: PrefixedContext) =>
+    prefix === '' ? undefined : pathBelow(prefix, new URL(request.url).pathname),
+  query: queriesOf,
+}
+
+export const reader: RequestReader<RequestContext> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)

@@ -2,17 +2,33 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { node } from '@elysiajs/node'
-import { fakeClock, type NeutralOptions, type Scene, sendInto, testAdapter } from '@spillway/conformance'
+import {
+  fakeClock,
+  leanRateLimit,
+  type Mount,
+  type NeutralOptions,
+  type Scene,
+  sendInto,
+  testAdapter,
+} from '@spillway/conformance'
 import { type AnyElysia, Elysia, t } from 'elysia'
 import { describe, expect, test, vi } from 'vitest'
 import { unhandledRejections } from '../../../test/unhandled.ts'
 import { decisionOf, memoryStore, perMinute, rateLimit, rateLimiter } from '../src/index.ts'
+import * as lean from '../src/lean.ts'
 
 const unhandled = unhandledRejections()
 
-function build(aot: boolean, options: NeutralOptions, { inner, onHandled, limited }: Omit<Scene, 'timeout'>): Elysia {
+type LimitOf = (options: NeutralOptions, besides: readonly string[]) => ReturnType<typeof rateLimit>
+
+function build(
+  aot: boolean,
+  options: NeutralOptions,
+  { inner, onHandled, besides, limited }: Omit<Scene, 'timeout'>,
+  limitOf: LimitOf = rateLimit,
+): Elysia {
   const app = new Elysia({ aot })
-  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
+  for (const each of [options, ...inner]) app.use(limited(limitOf(each, besides)))
   app.all('*', ({ request }) => {
     onHandled()
     return { rateLimit: decisionOf(request) }
@@ -20,12 +36,10 @@ function build(aot: boolean, options: NeutralOptions, { inner, onHandled, limite
   return app
 }
 
-describe.each([
-  ['compiled', true],
-  ['dynamic', false],
-] as const)('%s', (_, aot) => {
-  testAdapter(test, (options, scene) => {
-    const app = build(aot, options, scene)
+const mountIn =
+  (aot: boolean, limitOf: LimitOf): Mount =>
+  (options, scene) => {
+    const app = build(aot, options, scene, limitOf)
     return sendInto((request) => {
       // A timeout in front of a limiter aborts the request's signal.
       const expired = new AbortController()
@@ -36,7 +50,15 @@ describe.each([
       const signal = AbortSignal.any([request.signal, expired.signal])
       return Promise.race([app.handle(new Request(request, { signal })), late])
     })
-  })
+  }
+
+describe.each([
+  ['compiled', true],
+  ['dynamic', false],
+] as const)('%s', (_, aot) => {
+  testAdapter(test, mountIn(aot, rateLimit))
+
+  describe('lean', () => testAdapter(test, mountIn(aot, leanRateLimit(lean) as LimitOf)))
 })
 
 const ann = { key: () => 'ann' }

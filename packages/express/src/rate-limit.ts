@@ -1,25 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
+  ALL_PARTS,
   type ByKey,
   httpGuard,
-  nodeMiddleware,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
 } from '@spillway/core/http'
-import { calledByHand, checkLogger } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
-import type { Request, RequestHandler, Response } from 'express'
+import type { Request, Response } from 'express'
+import { limitOf } from './middleware.ts'
 import { reader } from './reader.ts'
-
-declare global {
-  namespace Express {
-    interface Request {
-      /** The decision of `rateLimit`; undefined if the request was not counted. */
-      rateLimit?: RequestDecision | undefined
-    }
-  }
-}
 
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
@@ -45,17 +36,5 @@ export interface RateLimit<Name extends string = string> extends ByKey<Name> {
  */
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   const guard = httpGuard<Request, Response, Name>(options, reader, memoryStore)
-  const limit = nodeMiddleware(guard, checkLogger(options.logger))
-  const middleware: RequestHandler = (req, res, next) => {
-    if (typeof next !== 'function') throw calledByHand('(req, res, next)', [req, res, next])
-    limit(req, res, next)
-  }
-  const { byKey, replace, decisionOf } = guard
-  return Object.assign(middleware as RateLimit<Name>, { ...byKey, replace, decisionOf })
+  return limitOf(guard, ALL_PARTS) as RateLimit<Name>
 }
-
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
-export const decisionOf = (req: Request): RequestDecision | undefined => req.rateLimit

@@ -1,26 +1,33 @@
 import { createServer } from 'node:http'
-import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from '@spillway/conformance'
+import { leanRateLimit, type Mount, type NeutralOptions, sendTo, testAdapter } from '@spillway/conformance'
 import express from 'express'
 import request from 'supertest'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
+import * as lean from '../src/lean.ts'
 
 // Express does not support HTTP/2: its responses inherit from those of node:http.
-function mount(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): Promise<Send> {
-  const app = express()
-  app.use((_, res, next) => {
-    void timeout.then(() => res.status(503).end())
-    next()
-  })
-  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
-  app.use((req, res) => {
-    onHandled()
-    res.json({ rateLimit: decisionOf(req) })
-  })
-  return sendTo(createServer(app))
-}
+type LimitOf = (options: NeutralOptions, besides: readonly string[]) => ReturnType<typeof rateLimit>
 
-testAdapter(test, mount)
+const mountWith =
+  (limitOf: LimitOf): Mount =>
+  (options, { timeout, inner, onHandled, besides, limited }) => {
+    const app = express()
+    app.use((_, res, next) => {
+      void timeout.then(() => res.status(503).end())
+      next()
+    })
+    for (const each of [options, ...inner]) app.use(limited(limitOf(each, besides)))
+    app.use((req, res) => {
+      onHandled()
+      res.json({ rateLimit: decisionOf(req) })
+    })
+    return sendTo(createServer(app))
+  }
+
+testAdapter(test, mountWith(rateLimit))
+
+describe('lean', () => testAdapter(test, mountWith(leanRateLimit(lean) as LimitOf)))
 
 test('calls next() in the same tick', () => {
   const middleware = rateLimit({ quota: perMinute(1), store: memoryStore(), key: () => 'a' })

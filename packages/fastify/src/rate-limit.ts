@@ -1,32 +1,17 @@
-import { type Logger, QuotaError } from '@spillway/core'
+import { QuotaError } from '@spillway/core'
 import {
+  ALL_PARTS,
   type ByKey,
   httpGuard,
-  joinHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
   type RequestDecision,
-  type Verdict,
-  whenAnswered,
 } from '@spillway/core/http'
-import { calledByHand, checkLogger, formatValue, hasMethod, warnOnce } from '@spillway/core/internal'
+import { hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
-import type {
-  FastifyInstance,
-  FastifyPluginCallback,
-  FastifyReply,
-  FastifyRequest,
-  onRequestHookHandler,
-} from 'fastify'
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { limitOf } from './middleware.ts'
 import { reader } from './reader.ts'
-import { deny, isLate, setHeaders } from './reply.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The decision of `rateLimit`; undefined if the request was not counted. */
-    rateLimit?: RequestDecision | undefined
-  }
-}
 
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<FastifyRequest, FastifyReply, Name>
@@ -57,38 +42,8 @@ export interface RateLimit<Name extends string = string>
 export function rateLimit<Name extends string = 'default'>(options: RateLimitOptions<Name>): RateLimit<Name> {
   if (hasMethod(options, 'addHook')) throw registeredUncalled()
   const guard = httpGuard<FastifyRequest, FastifyReply, Name>(options, reader, memoryStore)
-  const logger = checkLogger(options.logger)
-  const examine = examiner(logger)
-  const hook: onRequestHookHandler = (request, reply, done) => {
-    const called = typeof done === 'function'
-    const app = request as unknown as Partial<FastifyInstance> | undefined
-    if (called && typeof app?.addHook === 'function') {
-      return register(app as FastifyInstance, reply as object, hook, done)
-    }
-    if (!called || typeof reply?.header !== 'function') {
-      throw calledByHand('(request, reply, done)', [request, reply, done])
-    }
-    if (reply.raw.headersSent) {
-      warnOnce(logger, 'WARN_SPILLWAY_RESPONSE_HOOK', AFTER_RESPONSE)
-      done()
-      return
-    }
-    examine(request)
-    const verdict = guard(request)
-    if (!(verdict instanceof Promise)) follow(verdict, request, reply, done)
-    else verdict.then((known) => follow(known, request, reply, done)).catch((error) => isLate(reply) || done(error))
-  }
-  return Object.assign(hook as onRequestHookHandler & FastifyPluginCallback, {
-    // The plugin applies to the app that registers it, not to an encapsulated context.
-    [Symbol.for('skip-override')]: true,
-    ...guard.byKey,
-    replace: guard.replace,
-    decisionOf: guard.decisionOf,
-  })
+  return limitOf(guard, ALL_PARTS) as RateLimit<Name>
 }
-
-const AFTER_RESPONSE =
-  'rateLimit(…) runs after the response, where it limits nothing. Add it as an earlier hook: onRequest, or preHandler.'
 
 /** The error for `app.register(rateLimit, options)`, as other plugins for Fastify are registered. */
 const registeredUncalled = (): QuotaError =>
@@ -96,83 +51,3 @@ const registeredUncalled = (): QuotaError =>
     'ERR_SPILLWAY_OPTION',
     'rateLimit takes its options itself: app.register(rateLimit({ quota: perMinute(100) })); got app.register(rateLimit, …).',
   )
-
-const prefixed = (): QuotaError =>
-  new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    "app.register(rateLimit(…), { prefix }) limits the whole app. Register it in the plugin that has the prefix, or set match: { path: '/api/*' }.",
-  )
-
-/** What is wrong with a route that has options for @fastify/rate-limit in an app that does not have it. */
-function ignoredConfig(
-  app: FastifyInstance,
-  { url, config }: { readonly url?: string | undefined; readonly config?: object },
-): string | undefined {
-  const own = (config as { readonly rateLimit?: unknown } | undefined)?.rateLimit
-  if (own === undefined || own === null || app.hasDecorator('rateLimit')) return undefined
-  return `config.rateLimit of the route ${formatValue(url)} needs @fastify/rate-limit. Write { onRequest: rateLimit({ name: 'login', quota: perMinute(3) }) }.`
-}
-
-/** Returns a function that examines the routes of a limiter's first 1,000 requests: to read the config of a route takes time. */
-function examiner(logger: Logger): (request: FastifyRequest) => void {
-  let unexamined = 1_000
-  return (request) => {
-    if (unexamined === 0) return
-    unexamined--
-    const ignored = ignoredConfig(request.server, request.routeOptions)
-    if (ignored) warnOnce(logger, 'WARN_SPILLWAY_ROUTE_CONFIG', ignored)
-  }
-}
-
-/** The plugin: `app.register(rateLimit(…))` adds the hook to the app. */
-function register(
-  app: FastifyInstance,
-  options: object,
-  hook: onRequestHookHandler,
-  done: (error?: Error) => void,
-): void {
-  const refused = 'prefix' in options
-  if (!refused) {
-    app.addHook('onRequest', hook)
-    app.addHook('onRoute', function (this: FastifyInstance, route) {
-      const ignored = ignoredConfig(this, route)
-      if (ignored) throw new QuotaError('ERR_SPILLWAY_OPTION', ignored)
-    })
-  }
-  // Not thrown: no code could catch it.
-  done(refused ? prefixed() : undefined)
-}
-
-/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
-function follow(
-  verdict: Verdict<FastifyReply>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: (error?: Error) => void,
-): void {
-  const { decision, headers, denial, answer, after, discard } = verdict
-  if (isLate(reply)) {
-    discard()
-    return
-  }
-  const limited = request.rateLimit !== undefined
-  if (decision) request.rateLimit = decision
-  setHeaders(
-    reply,
-    joinHeaders(headers, limited, (name) => reply.getHeader(name)),
-  )
-  if (after) whenAnswered(reply.raw, (status, ended) => void after(status, reply, ended))
-  if (denial === undefined) {
-    done()
-    return
-  }
-  const own = answer ? answer(reply) : denial
-  if (!(own instanceof Promise)) deny(reply, own)
-  else own.then((known) => deny(reply, known)).catch((error) => isLate(reply) || done(error))
-}
-
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
-export const decisionOf = (request: FastifyRequest): RequestDecision | undefined => request.rateLimit

@@ -10,19 +10,27 @@ import {
 } from '@spillway/core/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-export const reader: RequestReader<FastifyRequest> = {
+/** What every limiter reads of a request. */
+export const plainReader: Omit<RequestReader<FastifyRequest>, 'path' | 'query'> = {
   address: ({ ip }) => ip,
   peer: ({ socket }) => socket.remoteAddress,
   trustsEveryProxy: fastifyTrustsEveryProxy,
   method: ({ method }) => method,
-  path: fastifyPath,
-  hasEmptyParameters: () => true,
-  pathInMount: (request) =>
-    request.server.prefix === '' ? undefined : pathBelow(request.server.prefix, fastifyPath(request)),
   header: ({ headers }, name) => nodeHeader(headers, name),
-  query: ({ query }) => query as Query,
   hidesBody: ({ raw }) => hidesBody(raw),
   responseHeader: (reply: FastifyReply, name) => reply.getHeader(name),
   identity: ({ raw }) => raw,
   onClientClosed: ({ raw }, listener) => whenDisconnected(raw, listener),
 }
+
+/** What selectors and matches read of a request. */
+export const routeReader: Pick<RequestReader<FastifyRequest>, 'path' | 'query'> &
+  Partial<RequestReader<FastifyRequest>> = {
+  path: fastifyPath,
+  hasEmptyParameters: () => true,
+  pathInMount: (request) =>
+    request.server.prefix === '' ? undefined : pathBelow(request.server.prefix, fastifyPath(request)),
+  query: ({ query }) => query as Query,
+}
+
+export const reader: RequestReader<FastifyRequest> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)

@@ -1,7 +1,8 @@
-import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from '@spillway/conformance'
+import { leanRateLimit, type Mount, type NeutralOptions, type Send, sendTo, testAdapter } from '@spillway/conformance'
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { decisionOf, perMinute, rateLimit } from '../src/index.ts'
+import * as lean from '../src/lean.ts'
 
 const apps: FastifyInstance[] = []
 afterEach(() => Promise.all(apps.splice(0).map((app) => app.close())))
@@ -18,23 +19,33 @@ async function listening(app: FastifyInstance): Promise<Send> {
   return sendTo(app.server)
 }
 
-function mount(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene, app = build()): Promise<Send> {
-  app.addHook('onRequest', (_, reply, done) => {
-    void timeout.then(() => reply.code(503).send())
-    done()
-  })
-  for (const each of [options, ...inner]) app.addHook('onRequest', limited(rateLimit(each)))
-  app.all('*', async (request) => {
-    onHandled()
-    return { rateLimit: decisionOf(request) }
-  })
-  return listening(app)
-}
+type LimitOf = (options: NeutralOptions, besides: readonly string[]) => ReturnType<typeof rateLimit>
 
-testAdapter(test, mount)
+const mountIn =
+  (limitOf: LimitOf, make = build): Mount =>
+  (options, { timeout, inner, onHandled, besides, limited }) => {
+    const app = make()
+    app.addHook('onRequest', (_, reply, done) => {
+      void timeout.then(() => reply.code(503).send())
+      done()
+    })
+    for (const each of [options, ...inner]) app.addHook('onRequest', limited(limitOf(each, besides)))
+    app.all('*', async (request) => {
+      onHandled()
+      return { rateLimit: decisionOf(request) }
+    })
+    return listening(app)
+  }
+
+testAdapter(test, mountIn(rateLimit))
+
+describe('lean', () => testAdapter(test, mountIn(leanRateLimit(lean) as LimitOf)))
 
 describe('over HTTP/2', () => {
-  testAdapter(test, (options, scene) => mount(options, scene, build({ http2: true } as FastifyServerOptions)))
+  testAdapter(
+    test,
+    mountIn(rateLimit, () => build({ http2: true } as FastifyServerOptions)),
+  )
 })
 
 test('limits a single route as its hook', async () => {

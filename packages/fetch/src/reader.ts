@@ -2,7 +2,7 @@ import {
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
-  joinHeaders,
+  type Parts,
   type RequestDecision,
   type RequestReader,
   targetOf,
@@ -29,10 +29,14 @@ export function recordOf(request: Request, context: unknown): RequestRecord {
 }
 
 /** Records the decision and the headers of a verdict. */
-export function keepVerdict(record: RequestRecord, { decision, headers }: Verdict<Response>): void {
+export function keepVerdict(
+  record: RequestRecord,
+  { decision, headers }: Verdict<Response>,
+  { join }: Pick<Parts<Request>, 'join'>,
+): void {
   if (decision) record.decision = decision
   const { limitHeaders } = record
-  for (const [name, value] of joinHeaders(headers, limitHeaders.size > 0, (name) => limitHeaders.get(name)))
+  for (const [name, value] of join(headers, limitHeaders.size > 0, (name) => limitHeaders.get(name)))
     limitHeaders.set(name, value)
 }
 
@@ -43,16 +47,23 @@ export function decisionOf(request: Request): RequestDecision | undefined {
 
 const peer = (request: Request): string | undefined => connectionAddress(request, records().get(request)?.context)
 
-export const reader: RequestReader<Request> = {
+/** What every limiter reads of a request. */
+export const plainReader: Omit<RequestReader<Request>, 'path' | 'query'> = {
   address: peer,
   peer,
   method: ({ method }) => method,
-  path: ({ url }) => targetOf(url).path || '/',
   header: fetchHeader,
-  query: ({ url }) => targetOf(url).query,
   hidesBody: (request) => hasHiddenBody(request, records().get(request)?.context),
   responseHeader: ({ headers }: Response, name) => headers.get(name),
   identity: (request) => request,
   sendsResponses: true,
   onClientClosed: (request, listener) => whenAbandoned(request, records().get(request)?.context, listener),
 }
+
+/** What selectors and matches read of a request. */
+export const routeReader: Pick<RequestReader<Request>, 'path' | 'query'> = {
+  path: ({ url }) => targetOf(url).path || '/',
+  query: ({ url }) => targetOf(url).query,
+}
+
+export const reader: RequestReader<Request> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)

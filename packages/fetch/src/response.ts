@@ -1,13 +1,20 @@
-import { type Denial, isCookie, joinHeaders } from '@spillway/core/http'
+import { type Denial, isCookie, type Parts } from '@spillway/core/http'
 import { processState } from '@spillway/core/internal'
+
+type Join = Pick<Parts<Request>, 'join'>
 
 /**
  * The response to a denied request, including the headers of earlier limiters. `limitHeaders` loses those that the answer
  * has itself: limiters around this one set the rest again.
  */
-export function denialResponse(request: Request, denial: Denial, limitHeaders: Map<string, string>): Response {
+export function denialResponse(
+  request: Request,
+  denial: Denial,
+  limitHeaders: Map<string, string>,
+  parts: Join,
+): Response {
   const { status, contentType, body, response } = denial
-  if (response) return withLimitHeaders(response as Response, request, limitHeaders)
+  if (response) return withLimitHeaders(response as Response, request, limitHeaders, parts)
   const headers = new Headers([...limitHeaders])
   for (const [name, value] of denial.headers) {
     if (isCookie(name)) headers.append(name, value)
@@ -30,17 +37,18 @@ export function withLimitHeaders(
   answer: Response,
   request: Request,
   limitHeaders: ReadonlyMap<string, string>,
+  parts: Join,
 ): Response {
   if (limitHeaders.size === 0) return answer
   const own = !isReusable(answer, request) && (answeredBy().get(answer) ?? request) === request
   answeredBy().set(answer, request)
   if (own) {
     try {
-      return withHeaders(answer, limitHeaders)
+      return withHeaders(answer, limitHeaders, parts)
     } catch {} // The headers of fetch() and Response.redirect() are immutable.
   }
   // That of an upgraded connection must not be copied: Deno recognises it. That of Response.error() cannot be.
-  return answer.status < 200 ? answer : withHeaders(new Response(bodyFor(request, answer), answer), limitHeaders)
+  return answer.status < 200 ? answer : withHeaders(new Response(bodyFor(request, answer), answer), limitHeaders, parts)
 }
 
 /** The body of a copy. One that was read cannot be copied, and HEAD needs none. */
@@ -59,8 +67,8 @@ function isReusable(response: Response, { method }: Request): boolean {
   return !headers.has('content-type') && response.body === null
 }
 
-function withHeaders(response: Response, limitHeaders: ReadonlyMap<string, string>): Response {
+function withHeaders(response: Response, limitHeaders: ReadonlyMap<string, string>, { join }: Join): Response {
   const before = (name: string): string | null => response.headers.get(name)
-  for (const [name, value] of joinHeaders([...limitHeaders], false, before)) response.headers.set(name, value)
+  for (const [name, value] of join([...limitHeaders], false, before)) response.headers.set(name, value)
   return response
 }

@@ -12,7 +12,7 @@ import {
 import { hasMethod } from '@spillway/core/internal'
 
 /** Settles a request by its response, or by a response that stands for what is `thrown`. Returns the response to send. */
-type Settle = (answer: Response, status?: number, thrown?: boolean) => Response
+export type Settle = (answer: Response, status?: number, thrown?: boolean) => Response
 
 /**
  * Returns what settles a request when its response has been read to the end or cancelled. `context` and `beside` are what the

@@ -1,28 +1,35 @@
-import { fakeClock, type NeutralOptions, type Scene, type Send, sendInto, testAdapter } from '@spillway/conformance'
+import { fakeClock, leanRateLimit, type Mount, type NeutralOptions, sendInto, testAdapter } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import { decisionOf, memoryStore, perMinute, perSecond, rateLimit, rateLimiter, settled } from '../src/index.ts'
+import * as lean from '../src/lean.ts'
 
 const URL_ = 'http://localhost'
 
-function mount(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): Send {
-  const handler = async (request: Request) => {
-    onHandled()
-    return Response.json({ rateLimit: decisionOf(request) })
-  }
-  const app = [options, ...inner].reduceRight((next, each) => limited(rateLimit(each))(next), handler)
-  return sendInto((request) => {
-    // A timeout in front of a limiter aborts the request's signal.
-    const expired = new AbortController()
-    const late = timeout.then(() => {
-      expired.abort()
-      return new Response(null, { status: 503 })
-    })
-    const answer = app(new Request(request, { signal: AbortSignal.any([request.signal, expired.signal]) }))
-    return Promise.race([answer, late])
-  })
-}
+type LimitOf = (options: NeutralOptions, besides: readonly string[]) => ReturnType<typeof rateLimit>
 
-testAdapter(test, mount)
+const mountWith =
+  (limitOf: LimitOf): Mount =>
+  (options, { timeout, inner, onHandled, besides, limited }) => {
+    const handler = async (request: Request) => {
+      onHandled()
+      return Response.json({ rateLimit: decisionOf(request) })
+    }
+    const app = [options, ...inner].reduceRight((next, each) => limited(limitOf(each, besides))(next), handler)
+    return sendInto((request) => {
+      // A timeout in front of a limiter aborts the request's signal.
+      const expired = new AbortController()
+      const late = timeout.then(() => {
+        expired.abort()
+        return new Response(null, { status: 503 })
+      })
+      const answer = app(new Request(request, { signal: AbortSignal.any([request.signal, expired.signal]) }))
+      return Promise.race([answer, late])
+    })
+  }
+
+testAdapter(test, mountWith(rateLimit))
+
+describe('lean', () => testAdapter(test, mountWith(leanRateLimit(lean) as LimitOf)))
 
 const ok = () => new Response('ok')
 const limitFields = ({ headers }: Response) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')]

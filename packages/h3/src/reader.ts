@@ -39,21 +39,34 @@ function wholePathOf(event: H3Event): readonly string[] {
   return path.length > 1 && requested.endsWith(event.url.pathname) ? path.slice(0, -1) : path
 }
 
-export const reader: RequestReader<H3Event> = {
+/** What every limiter reads of a request. */
+export const plainReader: Omit<RequestReader<H3Event>, 'path' | 'query'> = {
   // Not `event.req.ip`: with `trustProxy` it is what the client has written first into X-Forwarded-For.
   address: peer,
   peer,
   method: ({ req }) => req.method,
-  path: pathOf,
-  wholePath: wholePathOf,
   header: ({ req }, name) => fetchHeader(req, name),
-  query: ({ url }) => url.search.slice(1),
   hidesBody: (event) => {
     const incoming = contextOf(event)?.incoming
     return incoming ? hidesBody(incoming) : event.req.body !== null
   },
-  responseHeader: answeredHeader,
   identity: (event) => event,
-  sendsResponses: true,
   onClientClosed: (event, listener) => whenAbandoned(event.req, contextOf(event), listener),
 }
+
+/** What selectors and matches read of a request. */
+export const routeReader: Pick<RequestReader<H3Event>, 'path' | 'query'> & Partial<RequestReader<H3Event>> = {
+  path: pathOf,
+  wholePath: wholePathOf,
+  query: ({ url }) => url.search.slice(1),
+}
+
+/** What the response of a request is read by. */
+export const responseReader: Partial<RequestReader<H3Event>> = { responseHeader: answeredHeader, sendsResponses: true }
+
+export const reader: RequestReader<H3Event> = /* @__PURE__ */ Object.assign(
+  {},
+  plainReader,
+  routeReader,
+  responseReader,
+)

@@ -1,14 +1,30 @@
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
-import { fakeClock, type NeutralOptions, type Scene, sendInto, sendTo, testAdapter } from '@spillway/conformance'
+import {
+  fakeClock,
+  leanRateLimit,
+  type Mount,
+  type NeutralOptions,
+  type Scene,
+  sendInto,
+  sendTo,
+  testAdapter,
+} from '@spillway/conformance'
 import { getRequestIP, H3, serve, toMiddleware, toNodeHandler } from 'h3'
 import { describe, expect, test } from 'vitest'
 import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
+import * as lean from '../src/lean.ts'
 
-function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): H3 {
+type LimitOf = (options: NeutralOptions, besides: readonly string[]) => ReturnType<typeof rateLimit>
+
+function build(
+  options: NeutralOptions,
+  { timeout, inner, onHandled, besides, limited }: Scene,
+  limitOf: LimitOf = rateLimit,
+): H3 {
   const app = new H3({ silent: true })
   app.use((_, next) => Promise.race([next(), timeout.then(() => new Response(null, { status: 503 }))]))
-  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
+  for (const each of [options, ...inner]) app.use(limited(limitOf(each, besides)))
   app.all('/**', (event) => {
     onHandled()
     return { rateLimit: decisionOf(event) }
@@ -26,9 +42,10 @@ describe('over HTTP/2', () => {
   testAdapter(test, (options, scene) => sendTo(createHttp2Server(listenerOf(build(options, scene)) as never)))
 })
 
-describe('without a server, as in Workers', () => {
-  testAdapter(test, (options, scene) => {
-    const app = build(options, { ...scene, timeout: new Promise(() => {}) })
+const withoutServer =
+  (limitOf: LimitOf): Mount =>
+  (options, scene) => {
+    const app = build(options, { ...scene, timeout: new Promise(() => {}) }, limitOf)
     return sendInto((request) => {
       // A timeout in front of the app aborts the request's signal.
       const expired = new AbortController()
@@ -39,8 +56,16 @@ describe('without a server, as in Workers', () => {
       const signal = AbortSignal.any([request.signal, expired.signal])
       return Promise.race([app.fetch(new Request(request, { signal })), late])
     })
-  })
+  }
+
+describe('without a server, as in Workers', () => testAdapter(test, withoutServer(rateLimit)))
+
+describe('lean', () => {
+  const limitOf = leanRateLimit(lean) as LimitOf
+  testAdapter(test, (options, scene) => sendTo(createServer(listenerOf(build(options, scene, limitOf)))))
 })
+
+describe('lean, without a server', () => testAdapter(test, withoutServer(leanRateLimit(lean) as LimitOf)))
 
 const get = (app: H3, path = '/', headers: Record<string, string> = {}) => app.request(path, { headers })
 const ann = { quota: perMinute(1), key: () => 'ann' }

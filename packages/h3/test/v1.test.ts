@@ -1,6 +1,14 @@
 import { createServer } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
-import { fakeClock, type NeutralOptions, type Scene, sendInto, sendTo, testAdapter } from '@spillway/conformance'
+import {
+  fakeClock,
+  leanRateLimit,
+  type NeutralOptions,
+  type Scene,
+  sendInto,
+  sendTo,
+  testAdapter,
+} from '@spillway/conformance'
 import {
   type App,
   createApp,
@@ -15,14 +23,21 @@ import {
 import { fetchNodeRequestHandler } from 'node-mock-http'
 import { describe, expect, test, vi } from 'vitest'
 import { decisionOf, memoryStore, perMinute, type RateLimitOptions, rateLimit } from '../src/v1/index.ts'
+import * as lean from '../src/v1/lean.ts'
 
-function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): App {
+type LimitOf = (options: NeutralOptions, besides: readonly string[]) => ReturnType<typeof rateLimit>
+
+function build(
+  options: NeutralOptions,
+  { timeout, inner, onHandled, besides, limited }: Scene,
+  limitOf: LimitOf = rateLimit,
+): App {
   const app = createApp()
   const expire = eventHandler(({ node }) => {
     void timeout.then(() => node.res.writeHead(503).end())
   })
   app.use(expire)
-  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
+  for (const each of [options, ...inner]) app.use(limited(limitOf(each, besides)))
   const handler = eventHandler((event) => {
     onHandled()
     return { rateLimit: decisionOf(event) }
@@ -35,6 +50,13 @@ const mostVisits = 5
 
 describe('over HTTP/1.1', () => {
   testAdapter(test, (options, scene) => sendTo(createServer(toNodeListener(build(options, scene)))), { mostVisits })
+})
+
+describe('lean', () => {
+  const limitOf = leanRateLimit(lean) as LimitOf
+  testAdapter(test, (options, scene) => sendTo(createServer(toNodeListener(build(options, scene, limitOf)))), {
+    mostVisits,
+  })
 })
 
 describe('over HTTP/2', () => {

@@ -2,16 +2,24 @@ import {
   type Denial,
   isAbandoned,
   isCookie,
-  type joinHeaders,
+  type LimitOf,
   type missingHeaders,
-  type RequestReader,
+  type Parts,
+  type RequestDecision,
   type Verdict,
+  withGuard,
 } from '@spillway/core/http'
-import { calledByHand, hasMethod, type MaybePromise } from '@spillway/core/internal'
-import type { Store } from '@spillway/memory'
+import { calledByHand, hasMethod } from '@spillway/core/internal'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import type { StatusCode } from 'hono/utils/http-status'
 import { headersOf, isAnswered, onceResponded, setHeaders } from './response.ts'
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** The decision of `rateLimit`; undefined if the request was not counted. */
+    rateLimit: RequestDecision | undefined
+  }
+}
 
 /** What to call when the next handler has returned or thrown. */
 export interface Outcome {
@@ -19,16 +27,17 @@ export interface Outcome {
   threw(thrown: unknown): void
 }
 
-/** What only some features need of the adapter. */
-export interface Parts {
-  /** Joins headers with those of limiters before. */
-  readonly join: typeof joinHeaders
+/** The middleware of a lean entry. */
+// biome-ignore lint/suspicious/noExplicitAny: as in Hono's middleware, of any app
+export interface LeanRateLimit extends MiddlewareHandler<any> {
+  /** This limiter's decision about a request; undefined if the request was not counted. */
+  decisionOf(c: Context): RequestDecision | undefined
+}
+
+/** What only some features need of this adapter. */
+export interface HonoParts extends Parts<Context> {
   /** The headers that a response lacks that another server has made. */
   readonly missing: typeof missingHeaders
-  /** What features read of a request. */
-  readonly reader?: Partial<RequestReader<Context>>
-  /** The store of a limiter that is given none, if it must do more than consume. */
-  readonly memoryStore?: () => Store
   /** Calls back when the response has been sent: for features that read it. */
   readonly settlesLater?: (c: Context, done: NonNullable<Verdict<Context>['after']>) => Outcome
   /** The answer of `onDenied`; `restore` adds the headers to a response. */
@@ -36,12 +45,8 @@ export interface Parts {
 }
 
 /** Makes middleware of a guard. */
-export function middlewareOf(
-  guard: (c: Context) => MaybePromise<Verdict<Context>>,
-  parts: Parts,
-  // biome-ignore lint/suspicious/noExplicitAny: as in Hono's middleware, of any app
-): MiddlewareHandler<any> {
-  return (c, next) => {
+export const limitOf: LimitOf<Context, Context, HonoParts, LeanRateLimit> = (guard, parts) => {
+  const middleware: MiddlewareHandler = (c, next) => {
     if (typeof next !== 'function' || !hasMethod(c, 'newResponse')) throw calledByHand('(c, next)', [c, next])
     // Without the feature that refunds, a request that is over must not be counted.
     if (parts.settlesLater === undefined && isOver(c, false)) return Promise.resolve(closed())
@@ -51,7 +56,14 @@ export function middlewareOf(
       ? verdict.then((known) => follow(known, c, next, parts, true))
       : follow(verdict, c, next, parts, false)
   }
+  return withGuard(middleware, guard)
 }
+
+/**
+ * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
+ * counted.
+ */
+export const decisionOf = (c: Context): RequestDecision | undefined => c.get('rateLimit')
 
 const isOver = (c: Context, waited: boolean): boolean => c.finalized || isAbandoned(c.req.raw, c.env, waited)
 
@@ -63,7 +75,7 @@ async function follow(
   { decision, headers, denial, answer, after, discard }: Verdict<Context>,
   c: Context,
   next: Next,
-  { settlesLater, answered, join, missing }: Parts,
+  { settlesLater, answered, join, missing }: HonoParts,
   waited: boolean,
 ): Promise<Response | undefined> {
   if (isOver(c, waited)) {

@@ -1,7 +1,7 @@
 import {
+  ALL_PARTS,
   type ByKey,
   httpGuard,
-  joinHeaders,
   missingHeaders,
   type RateLimitOptions as Options,
   type PolicyOptions,
@@ -10,16 +10,9 @@ import {
 import { memoryStore } from '@spillway/memory'
 import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import { answered } from './answered.ts'
-import { middlewareOf, type Parts } from './middleware.ts'
+import { limitOf } from './middleware.ts'
 import { reader } from './reader.ts'
 import { settlesLater } from './sent.ts'
-
-declare module 'hono' {
-  interface ContextVariableMap {
-    /** The decision of `rateLimit`; undefined if the request was not counted. */
-    rateLimit: RequestDecision | undefined
-  }
-}
 
 /** The options of `rateLimit`, whose functions get a context with the variables and bindings of the app, `E`. */
 // biome-ignore lint/suspicious/noExplicitAny: as in Hono's Context, of any app
@@ -42,9 +35,6 @@ export interface Counted<Name extends string = string> {
   Variables: { rateLimit: RequestDecision<Name> | undefined }
 }
 
-/** What all features need of the adapter. */
-const ALL: Parts = { answered, settlesLater, join: joinHeaders, missing: missingHeaders }
-
 /**
  * Returns middleware that limits requests: by default, each client address, in memory. Throws a `QuotaError` if an option
  * is invalid. If a function of the options names the variables of the app, `(c: Context<AppEnv>) => …`, all of them know these.
@@ -57,12 +47,5 @@ export function rateLimit<Name extends string = 'default', E extends Env = any>(
   options: RateLimitOptions<Name, E>,
 ): RateLimit<Name> {
   const guard = httpGuard<Context, Context, Name>(options as unknown as RateLimitOptions<Name>, reader, memoryStore)
-  const middleware: MiddlewareHandler<Counted<Name>> = middlewareOf(guard, ALL)
-  return Object.assign(middleware, { ...guard.byKey, replace: guard.replace, decisionOf: guard.decisionOf })
+  return limitOf(guard, { ...ALL_PARTS, missing: missingHeaders, answered, settlesLater }) as RateLimit<Name>
 }
-
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
-export const decisionOf = (c: Context): RequestDecision | undefined => c.get('rateLimit')

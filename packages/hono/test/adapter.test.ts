@@ -1,12 +1,27 @@
-import { fakeClock, type NeutralOptions, type Scene, sendInto, testAdapter } from '@spillway/conformance'
+import {
+  fakeClock,
+  leanRateLimit,
+  type Mount,
+  type NeutralOptions,
+  type Scene,
+  sendInto,
+  testAdapter,
+} from '@spillway/conformance'
 import { Hono } from 'hono'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { decisionOf, memoryStore, perMinute, rateLimit, settled } from '../src/index.ts'
+import * as lean from '../src/lean.ts'
 
 /** The bindings that the Node server would pass. */
 const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } })
 
-function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): Hono {
+type LimitOf = (options: NeutralOptions, besides: readonly string[]) => ReturnType<typeof rateLimit>
+
+function build(
+  limitOf: LimitOf,
+  options: NeutralOptions,
+  { timeout, inner, onHandled, besides, limited }: Scene,
+): Hono {
   const app = new Hono()
   app.onError((error, c) => c.text(error.name, 500))
   app.use(async (c, next) => {
@@ -15,7 +30,7 @@ function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: 
     })
     await Promise.race([next(), expired])
   })
-  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
+  for (const each of [options, ...inner]) app.use(limited(limitOf(each, besides)))
   app.all('*', (c) => {
     onHandled()
     return c.json({ rateLimit: decisionOf(c) })
@@ -26,14 +41,16 @@ function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: 
 // A query with a second question mark is read as each version of Hono reads it: until 4.10, also behind the mark.
 const mostVisits = 6
 
-testAdapter(
-  test,
+const sendTo =
+  (limitOf: LimitOf): Mount =>
   (options, scene) => {
-    const app = build(options, scene)
+    const app = build(limitOf, options, scene)
     return sendInto((request) => app.fetch(request, from('203.0.113.7')))
-  },
-  { mostVisits },
-)
+  }
+
+testAdapter(test, sendTo(rateLimit), { mostVisits })
+
+describe('lean', () => testAdapter(test, sendTo(leanRateLimit(lean) as LimitOf), { mostVisits }))
 
 test.each([{}, { refundIf: () => true }])(
   'sets its headers on a response that the handler made: %o',

@@ -7,10 +7,12 @@ import {
   answers,
   anyQuota,
   blocks,
+  byKey,
   costs,
   createRateLimit,
   decisionOf,
   events,
+  headerForms,
   matching,
   perMinute,
   quotasByRequest,
@@ -172,8 +174,29 @@ describe('features', () => {
     },
   )
 
-  test('must be named after those that they are built on', () => {
+  test('must be named with those that they are built on', () => {
     expect(() => createRateLimit(matching)).toThrow('createRateLimit(selectors, matching)')
+  })
+
+  // Each replaced what the one before it had added: the shadow policy did not count, and headers had another form.
+  test('may be named in any order', async () => {
+    const key = () => 'all'
+    const policies = [
+      { name: 'a', quota: fullPerMinute(9), key },
+      { name: 'b', quota: fullPerMinute(9), key },
+      { name: 'trial', quota: fullPerMinute(9), key, mode: 'shadow' as const },
+    ]
+    const modes: string[] = []
+    const limiting = createRateLimit(headerForms, shadow, events, blocks, several, matching, selectors, stores)
+    const limit = limiting({ policies, headers: 'draft-6', onDecision: ({ mode }) => modes.push(mode) })
+    const { headers } = await app(limit).request('/')
+    expect([headers.get('RateLimit-Limit'), headers.get('RateLimit')]).toEqual(['9', null])
+    expect(modes).toEqual(['shadow', 'enforce'])
+  })
+
+  // It was a TypeError of Object.entries.
+  test.each([undefined, 'matching', { quota: perMinute(1) }])('are no options: %o', (given) => {
+    expect(() => createRateLimit(given as never)).toThrow('createRateLimit takes features; got')
   })
 })
 
@@ -190,6 +213,47 @@ test('each option of the full limiter names its feature, which the entry has', (
   }
   const hints = known.map(namedFor)
   expect(hints.filter((name) => !(name !== undefined && name in lean))).toEqual([])
+})
+
+describe('calls by key', () => {
+  test('are a feature', async () => {
+    const limit = createRateLimit(byKey)({ quota: fullPerMinute(1), key: () => 'all' })
+    const hono = app(limit)
+    const status = async () => (await hono.request('/')).status
+    expect([await status(), await status()]).toEqual([200, 429])
+    expect((await limit.peek('all')).allowed).toBe(false)
+    await limit.refund('all')
+    expect([await status(), await status()]).toEqual([200, 429])
+    expect([await limit.reset('all'), await status()]).toEqual([true, 200])
+    const [inspection] = await limit.inspect('all')
+    expect(inspection?.decision.remaining).toBe(0)
+    await expect(limit.block('all', '1m')).rejects.toThrow('blocks: true')
+  })
+
+  test('block keys together with blocks', async () => {
+    const limiting = createRateLimit(byKey, selectors, matching, several, blocks)
+    const limit = limiting({ quota: fullPerMinute(9), key: () => 'all', blocks: true })
+    await limit.block('all', '1m')
+    expect((await app(limit).request('/')).status).toBe(429)
+    await limit.unblock('all')
+    expect((await app(limit).request('/')).status).toBe(200)
+  })
+
+  test('are a type error, and missing, without it', () => {
+    const limit = rateLimit({ quota: perMinute(1) })
+    // @ts-expect-error byKey is not installed
+    expect(limit.peek).toBeUndefined()
+  })
+})
+
+test('policies can be replaced, and keep their counts', async () => {
+  const limit = rateLimit({ quota: perMinute(1), key: () => 'all' })
+  const hono = app(limit)
+  expect([(await hono.request('/')).status, (await hono.request('/')).status]).toEqual([200, 429])
+  limit.replace([{ quota: perMinute(1), key: () => 'other' }])
+  expect((await hono.request('/')).status).toBe(200)
+  // @ts-expect-error costs are not installed
+  expect(() => limit.replace([{ quota: perMinute(1), cost: 2 }])).toThrow('createRateLimit(costs)')
 })
 
 test('a policy spills over to another, and a shadow policy only counts', async () => {
@@ -232,6 +296,11 @@ test('an option of a missing feature is a type error', () => {
   expect(() => rateLimit({ quota: perMinute(1), trustProxy: 1 })).toThrow('trustedProxies')
   // @ts-expect-error several is not installed
   expect(() => limiting({ policies: [] })).toThrow('several')
+  // @ts-expect-error a misspelt option is reported where it is
+  expect(() => limiting({ quota: perMinute(1), trustProxies: 1 })).toThrow('trustProxies')
+  const listing = createRateLimit(selectors, matching, several)
+  // @ts-expect-error costs are not installed
+  expect(() => listing({ policies: [{ name: 'a', quota: perMinute(1), cost: 2 }] })).toThrow('costs')
   expectTypeOf(createRateLimit(selectors)).parameter(0).toHaveProperty('key')
   expect(decisionOf).toBeTypeOf('function')
 })

@@ -44,21 +44,28 @@ function attempt(read: () => string | null): string | undefined {
   }
 }
 
-export const reader: RequestReader<Context> = {
+/** What every limiter reads of a request. */
+export const plainReader: Omit<RequestReader<Context>, 'path' | 'query'> = {
   // Koa has an empty text for no address.
   address: (ctx) => ctx.ip || undefined,
   peer: (ctx) => ctx.req.socket.remoteAddress,
   // Any other header holds one address, which the proxy overwrites.
   trustsEveryProxy: ({ app }) => app.proxy && !app.maxIpsCount && /^x-forwarded-for$/i.test(app.proxyIpHeader),
   method: (ctx) => ctx.method,
-  path: pathOf,
-  wholePath: wholePathOf,
-  pathInMount: ({ mountPath, path }) => (mountPath ? path : undefined),
   header: (ctx, name) => ctx.get(name) || nodeHeader(ctx.headers, name),
-  query: queriesOf,
-  mostParameters: NODE_PARAMETERS,
   hidesBody: (ctx) => hidesBody(ctx.req),
   responseHeader: (ctx: Context, name) => ctx.res.getHeader(name),
   identity: (ctx) => ctx.req,
   onClientClosed: (ctx, listener) => whenClosed(ctx.res, listener),
 }
+
+/** What selectors and matches read of a request. */
+export const routeReader: Pick<RequestReader<Context>, 'path' | 'query'> & Partial<RequestReader<Context>> = {
+  path: pathOf,
+  wholePath: wholePathOf,
+  pathInMount: ({ mountPath, path }) => (mountPath ? path : undefined),
+  query: queriesOf,
+  mostParameters: NODE_PARAMETERS,
+}
+
+export const reader: RequestReader<Context> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)

@@ -1,12 +1,15 @@
 import { createServer } from 'node:http'
 import http2 from 'node:http2'
-import { type NeutralOptions, type Scene, sendTo, testAdapter } from '@spillway/conformance'
+import { leanRateLimit, type Mount, type NeutralOptions, type Scene, sendTo, testAdapter } from '@spillway/conformance'
 import Koa from 'koa'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 import { decisionOf, perMinute, rateLimit } from '../src/index.ts'
+import * as lean from '../src/lean.ts'
 
-function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: Scene): Koa {
+type LimitOf = (options: NeutralOptions, besides: readonly string[]) => ReturnType<typeof rateLimit>
+
+function build(limitOf: LimitOf, options: NeutralOptions, { timeout, inner, onHandled, besides, limited }: Scene): Koa {
   const app = new Koa()
   app.silent = true
   app.use((ctx, next) => {
@@ -15,7 +18,7 @@ function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: 
     })
     return Promise.race([next(), expired])
   })
-  for (const each of [options, ...inner]) app.use(limited(rateLimit(each)))
+  for (const each of [options, ...inner]) app.use(limited(limitOf(each, besides)))
   app.use((ctx) => {
     onHandled()
     ctx.body = { rateLimit: decisionOf(ctx) }
@@ -23,14 +26,21 @@ function build(options: NeutralOptions, { timeout, inner, onHandled, limited }: 
   return app
 }
 
-testAdapter(test, (options, scene) => sendTo(createServer(build(options, scene).callback())))
+const mountWith =
+  (limitOf: LimitOf): Mount =>
+  (options, scene) =>
+    sendTo(createServer(build(limitOf, options, scene).callback()))
+
+testAdapter(test, mountWith(rateLimit))
+
+describe('lean', () => testAdapter(test, mountWith(leanRateLimit(lean) as LimitOf)))
 
 /** Koa 2 answers no HEAD request over HTTP/2, with or without middleware. */
 const isAnswered = (name: string): boolean => process.env['FRAMEWORKS'] !== 'oldest' || !name.includes('HEAD')
 
 describe('over HTTP/2', () => {
   const testAnswered = (name: string, body: () => Promise<void>) => test.runIf(isAnswered(name))(name, body)
-  testAdapter(testAnswered, (options, scene) => sendTo(http2.createServer(build(options, scene).callback())))
+  testAdapter(testAnswered, (options, scene) => sendTo(http2.createServer(build(rateLimit, options, scene).callback())))
 })
 
 test('lets a failing store reach the error handler of the app', async () => {

@@ -1,2 +1,3 @@
 export * from '@spillway/memory/adapter'
-export { decisionOf, type RateLimit, type RateLimitOptions, rateLimit } from './rate-limit.ts'
+export { decisionOf } from './middleware.ts'
+export { type RateLimit, type RateLimitOptions, rateLimit } from './rate-limit.ts'

@@ -7,7 +7,7 @@ import type { Store } from '../stores/store.ts'
 import { answers } from './answers/index.ts'
 import { blocks } from './blocks/index.ts'
 import type { ByKey } from './by-key/by-key.ts'
-import { callsByKey } from './by-key/index.ts'
+import { byKey } from './by-key/index.ts'
 import { costs } from './costs/index.ts'
 import { events } from './events/index.ts'
 import { headerForms } from './header-forms/index.ts'
@@ -44,7 +44,7 @@ const ALL: readonly Feature[] = [
   headerForms,
   answers,
   settling,
-  callsByKey,
+  byKey,
 ]
 
 const FULL: Pipeline = /* @__PURE__ */ install(ALL)

@@ -84,16 +84,12 @@ export function whenOver({ node, web }: H3Event, listener: () => void): () => vo
   return stop
 }
 
-export const reader: RequestReader<H3Event> = {
+/** What every limiter reads of a request. */
+export const plainReader: Omit<RequestReader<H3Event>, 'path' | 'query'> = {
   address: addressOf,
   peer: addressOf,
   method: ({ method }) => method,
-  path: pathOf,
-  wholePath: wholePathOf,
-  hasEmptyParameters: () => true,
-  mountsByText: true,
   header,
-  query: queriesOf,
   // Without a server of Node, the body is beside the message, and the response has no socket.
   hidesBody: ({ node: { req, res }, web }) =>
     res.socket ? hidesBody(req) : ((web?.request ?? req) as { readonly body?: unknown }).body != null,
@@ -102,3 +98,14 @@ export const reader: RequestReader<H3Event> = {
   sendsResponses: true,
   onClientClosed: whenOver,
 }
+
+/** What selectors and matches read of a request. */
+export const routeReader: Pick<RequestReader<H3Event>, 'path' | 'query'> & Partial<RequestReader<H3Event>> = {
+  path: pathOf,
+  wholePath: wholePathOf,
+  hasEmptyParameters: () => true,
+  mountsByText: true,
+  query: queriesOf,
+}
+
+export const reader: RequestReader<H3Event> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)

@@ -3,7 +3,7 @@ import { checkFunctions } from '../../common/options.ts'
 import { checkProblem, type ProblemOptions } from '../../http/headers/problem.ts'
 import { checkNamed } from '../../http/pipeline/check.ts'
 import type { CompiledPolicy } from '../../http/pipeline/compiled.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft } from '../../http/pipeline/verdict.ts'
 import { answerOf, type DeniedOption, type OnDeniedOptions } from './denied.ts'
 
@@ -12,8 +12,14 @@ interface AnsweringPolicy<R, S> extends CompiledPolicy<R, S> {
   readonly onDenied?: DeniedOption<R> | undefined
 }
 
+/** The types of its options. */
+export interface AnswerTypes extends OptionTypes {
+  readonly limiter: OnDeniedOptions<this['request'], this['answer']>
+  readonly policy: OnDeniedOptions<this['request'], this['answer']> & ProblemOptions
+}
+
 /** `onDenied` and `problem`: how denied requests are answered. */
-export const answers: Feature = {
+export const answers: Feature<AnswerTypes> = {
   name: 'answers',
   options: ['onDenied'],
   policyOptions: ['problem', 'onDenied'],

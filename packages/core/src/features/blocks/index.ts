@@ -3,7 +3,7 @@ import { andThen } from '../../common/maybe-promise.ts'
 import { checkBoolean } from '../../common/options.ts'
 import type { CompiledPolicy, HttpCheck, HttpPolicy } from '../../http/pipeline/compiled.ts'
 import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { blockListName } from '../../quotas/block-list.ts'
 import { several } from '../several/index.ts'
 
@@ -26,8 +26,13 @@ export interface BlockingPolicy<R, S> extends CompiledPolicy<R, S> {
 export const blockListOf = <R, S>(compiled: CompiledPolicy<R, S>): HttpPolicy | undefined =>
   (compiled as BlockingPolicy<R, S>).blockList
 
+/** The types of its options. */
+export interface BlockTypes extends OptionTypes {
+  readonly policy: BlockOptions
+}
+
 /** `blocks`: keys that are blocked by hand. */
-export const blocks: Feature = {
+export const blocks: Feature<BlockTypes> = {
   name: 'blocks',
   policyOptions: ['blocks'],
   needs: [several],

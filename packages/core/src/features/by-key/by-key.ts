@@ -80,7 +80,7 @@ const quotaByAll = <R, S>({ registrations }: KeyedPolicy<R, S>): Quota | undefin
 type PolicyKey = Pick<PolicyCheck, 'policy' | 'key'>
 
 /** Builds the calls by key. Rejects with a `QuotaError` if a key or an option is invalid. */
-export function byKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
+export function callsByKey<R, S>(policiesNow: () => Policies<R, S>): ByKey {
   const decide = async (verb: Verb, key: unknown, units: unknown, options: ByKeyOptions = {}): Promise<Decision> => {
     checkByKey(verb, options)
     const all = policiesNow()

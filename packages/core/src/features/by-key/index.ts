@@ -1,16 +1,18 @@
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
-import { blocks } from '../blocks/index.ts'
-import { oncePerQuota, quotasByRequest } from '../quotas-by-request/index.ts'
-import { shadow } from '../shadow/index.ts'
-import { spill } from '../spill/index.ts'
-import { byKey, type KeyedPolicy } from './by-key.ts'
+import { withCalls } from '../../http/pipeline/calls.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
+import { oncePerQuota } from '../quotas-by-request/index.ts'
+import { type ByKey, callsByKey, type KeyedPolicy } from './by-key.ts'
 import { keyTextOf } from './key-text.ts'
 
+/** The types of its calls. */
+export interface ByKeyTypes extends OptionTypes {
+  readonly calls: ByKey
+}
+
 /** `peek`, `charge`, `refund`, `reset`, `block` and more: the counts of a key, outside of requests. */
-export const callsByKey: Feature = {
-  name: 'callsByKey',
-  needs: [blocks, shadow, spill, quotasByRequest],
-  layers: { policy, calls },
+export const byKey: Feature<ByKeyTypes> = {
+  name: 'byKey',
+  layers: { store: withCalls, policy, calls },
 }
 
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
@@ -27,5 +29,5 @@ function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
 }
 
 function calls<R, S>(): Seams<R, S>['calls'] {
-  return (policiesNow) => byKey(policiesNow as () => readonly KeyedPolicy<R, S>[])
+  return (policiesNow) => callsByKey(policiesNow as () => readonly KeyedPolicy<R, S>[])
 }

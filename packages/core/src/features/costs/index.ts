@@ -3,14 +3,19 @@ import { andThen } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { Complete } from '../../http/pipeline/compiled.ts'
 import type { Read } from '../../http/pipeline/request-sources.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
 import { maxUnits } from '../../steps/verbs.ts'
 import { selectors } from '../selectors/index.ts'
 import { type CostOptions, costReader } from './request-cost.ts'
 
+/** The types of its options. */
+export interface CostTypes extends OptionTypes {
+  readonly policy: CostOptions<this['request']>
+}
+
 /** `cost`: the units that a request consumes. */
-export const costs: Feature = {
+export const costs: Feature<CostTypes> = {
   name: 'costs',
   policyOptions: ['cost', 'defaultCost', 'maxCost'],
   needs: [selectors],

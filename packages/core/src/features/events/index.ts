@@ -1,6 +1,6 @@
 import { checkFunctions } from '../../common/options.ts'
 import { checkNamed } from '../../http/pipeline/check.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft } from '../../http/pipeline/verdict.ts'
 import { channel, type DecisionEvent, reporter } from './events.ts'
 
@@ -13,8 +13,13 @@ export interface EventOptions<R, Name extends string = string> {
   readonly onDecision?: (event: DecisionEvent<R, Name>) => void
 }
 
+/** The types of its options. */
+export interface EventTypes extends OptionTypes {
+  readonly limiter: EventOptions<this['request']>
+}
+
 /** `onDecision`, and the diagnostics channel `spillway:decision`: each decision is reported. */
-export const events: Feature = { name: 'events', options: ['onDecision'], layers: { verdict } }
+export const events: Feature<EventTypes> = { name: 'events', options: ['onDecision'], layers: { verdict } }
 
 function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
   return (policies, setup) => {

@@ -1,9 +1,15 @@
 import { checkUnit, type UnitOptions } from '../../http/headers/header-item.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { type HeaderOptions, headerBuilder } from './header-builder.ts'
 
+/** The types of its options. */
+export interface HeaderTypes extends OptionTypes {
+  readonly limiter: HeaderOptions
+  readonly policy: UnitOptions
+}
+
 /** `headers`, `exposeHeaders`, `jitter` and `unit`: what headers report, and in which form. */
-export const headerForms: Feature = {
+export const headerForms: Feature<HeaderTypes> = {
   name: 'headerForms',
   options: ['headers', 'jitter', 'exposeHeaders'],
   policyOptions: ['unit'],

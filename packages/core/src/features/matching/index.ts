@@ -3,7 +3,7 @@ import { NONE } from '../../decisions/decision.ts'
 import { readingOne } from '../../http/pipeline/check.ts'
 import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
 import type { Read } from '../../http/pipeline/request-sources.ts'
-import type { Feature, ReadChecks, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, ReadChecks, Seams } from '../../http/pipeline/seams.ts'
 import { selectors } from '../selectors/index.ts'
 import { type MatchOption, matcher } from './match.ts'
 
@@ -32,8 +32,14 @@ export interface MatchingPolicy<R, S> extends CompiledPolicy<R, S> {
   readonly applies?: Read<R, boolean> | undefined
 }
 
+/** The types of its options. */
+export interface MatchingTypes extends OptionTypes {
+  readonly limiter: SkipOptions<this['request']>
+  readonly policy: MatchOptions<this['request']>
+}
+
 /** `match` and `skip`: which requests are counted. */
-export const matching: Feature = {
+export const matching: Feature<MatchingTypes> = {
   name: 'matching',
   options: ['skip'],
   policyOptions: ['match'],

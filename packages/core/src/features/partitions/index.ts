@@ -1,11 +1,20 @@
 import { andThen } from '../../common/maybe-promise.ts'
 import { checkFunctions } from '../../common/options.ts'
 import type { Complete } from '../../http/pipeline/compiled.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { type PartitionOptions, type PartitionReader, partitionReader } from './partition.ts'
 
+/** The types of its options. */
+export interface PartitionTypes extends OptionTypes {
+  readonly policy: PartitionOptions
+}
+
 /** `partition`: what identifies a client in headers. */
-export const partitions: Feature = { name: 'partitions', policyOptions: ['partition'], layers: { policy } }
+export const partitions: Feature<PartitionTypes> = {
+  name: 'partitions',
+  policyOptions: ['partition'],
+  layers: { policy },
+}
 
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
   return (options, building) => {

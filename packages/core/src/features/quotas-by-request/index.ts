@@ -4,7 +4,7 @@ import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, andThen, checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import type { Decision } from '../../decisions/decision.ts'
 import type { BuildPolicy, Complete, HttpPolicy } from '../../http/pipeline/compiled.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft } from '../../http/pipeline/verdict.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import { lookupActionOf } from '../../quotas/degraded-quota.ts'
@@ -19,8 +19,13 @@ export interface QuotaOptions<R> {
   readonly quota: Quota | ((request: R) => Awaitable<Quota>)
 }
 
+/** The types of its options. */
+export interface QuotaTypes extends OptionTypes {
+  readonly policy: QuotaOptions<this['request']>
+}
+
 /** `quota` as a function: the quota of a request, such as that of its user's plan. */
-export const quotasByRequest: Feature = { name: 'quotasByRequest', layers: { quota, verdict } }
+export const quotasByRequest: Feature<QuotaTypes> = { name: 'quotasByRequest', layers: { quota, verdict } }
 
 function quota<R, S>(next: Seams<R, S>['quota']): Seams<R, S>['quota'] {
   return (option, build, name) => {

@@ -1,5 +1,5 @@
 import { checkFunctions } from '../../common/options.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import type { Claims } from '../../http/requests/reader.ts'
 import { type KeyOption, keyReader } from './selectors.ts'
 
@@ -22,8 +22,14 @@ export interface SelectorOptions<R> {
   readonly key?: KeyOption<R>
 }
 
+/** The types of its options. */
+export interface SelectorTypes extends OptionTypes {
+  readonly limiter: ClaimsOptions<this['request']>
+  readonly policy: SelectorOptions<this['request']>
+}
+
 /** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
-export const selectors: Feature = { name: 'selectors', options: ['claims'], layers: { sources, key } }
+export const selectors: Feature<SelectorTypes> = { name: 'selectors', options: ['claims'], layers: { sources, key } }
 
 function sources<R, S>(next: Seams<R, S>['sources']): Seams<R, S>['sources'] {
   return (options, reader, logger) => {

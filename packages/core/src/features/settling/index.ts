@@ -1,7 +1,7 @@
 import { checked } from '../../common/maybe-promise.ts'
 import { checkBoolean, checkFunctions } from '../../common/options.ts'
 import { withCalls } from '../../http/pipeline/calls.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft, PASS } from '../../http/pipeline/verdict.ts'
 import type { RequestParts } from '../../http/requests/parts.ts'
 import { checkCounts, checkFlag, checkReturnedActual } from '../../http/requests/returned.ts'
@@ -27,8 +27,14 @@ export interface PreflightOptions {
   readonly countPreflight?: boolean
 }
 
+/** The types of its options. */
+export interface SettlingTypes extends OptionTypes {
+  readonly limiter: RefundOptions & PreflightOptions
+  readonly policy: SettleOptions<this['response']>
+}
+
 /** `refundIf`, `countIf`, `settle` and `countPreflight`: what a response shows about the cost of its request. */
-export const settling: Feature = {
+export const settling: Feature<SettlingTypes> = {
   name: 'settling',
   options: ['countPreflight', 'refundIf'],
   policyOptions: ['settle', 'countIf'],

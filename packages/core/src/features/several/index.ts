@@ -3,7 +3,7 @@ import { all, andThen } from '../../common/maybe-promise.ts'
 import { acquiring, withCalls } from '../../http/pipeline/calls.ts'
 import type { Found, HttpCheck } from '../../http/pipeline/compiled.ts'
 import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { checkCount } from '../../policies/count.ts'
 import { namesOf } from '../../policies/state-names.ts'
 import { checkTiers, type Tier } from '../../quotas/tiers.ts'
@@ -20,8 +20,13 @@ export interface TierOptions {
   readonly tiers?: string
 }
 
+/** The types of its options. */
+export interface SeveralTypes extends OptionTypes {
+  readonly policy: TierOptions
+}
+
 /** `policies` and `tiers`: several policies, of which each counts a request, or the first of a group. */
-export const several: Feature & { readonly name: 'several' } = {
+export const several: Feature<SeveralTypes> & { readonly name: 'several' } = {
   name: 'several',
   options: ['policies'],
   policyOptions: ['tiers'],

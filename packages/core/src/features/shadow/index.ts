@@ -3,7 +3,7 @@ import { formatThrown, formatValue, QuotaError, withoutLink } from '../../common
 import { andThen, caught, type MaybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { CompiledPolicy, Found } from '../../http/pipeline/compiled.ts'
-import type { Feature, Seams, Setup } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams, Setup } from '../../http/pipeline/seams.ts'
 import type { RequestParts } from '../../http/requests/parts.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import { shadowName } from '../../policies/state-names.ts'
@@ -30,8 +30,13 @@ interface ModePolicy<R, S> extends CompiledPolicy<R, S> {
 export const isShadow = <R, S>(compiled: CompiledPolicy<R, S>): boolean =>
   (compiled as ModePolicy<R, S>).mode === 'shadow'
 
+/** The types of its options. */
+export interface ShadowTypes extends OptionTypes {
+  readonly policy: ModeOptions
+}
+
 /** `mode: 'shadow'`: a policy that counts and reports, but never denies. */
-export const shadow: Feature = {
+export const shadow: Feature<ShadowTypes> = {
   name: 'shadow',
   policyOptions: ['mode'],
   needs: [blocks, events],

@@ -1,7 +1,7 @@
 import { spilling } from '../../checks/spill.ts'
 import { andThen } from '../../common/maybe-promise.ts'
 import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { checkSpills, type Targets } from '../../policies/spill-targets.ts'
 import { blockListOf, blocks } from '../blocks/index.ts'
 
@@ -20,8 +20,13 @@ interface SpillingPolicy<R, S> extends CompiledPolicy<R, S> {
   readonly spill?: string
 }
 
+/** The types of its options. */
+export interface SpillTypes extends OptionTypes {
+  readonly policy: SpillOptions
+}
+
 /** `spill`: what one policy denies is consumed from another. */
-export const spill: Feature = {
+export const spill: Feature<SpillTypes> = {
   name: 'spill',
   policyOptions: ['spill'],
   needs: [blocks],

@@ -5,8 +5,9 @@ import { isCounted } from '../../decisions/merge.ts'
 import { acquiring } from '../../http/pipeline/calls.ts'
 import { withRetryAfter } from '../../http/pipeline/headers.ts'
 import { waitMsOf } from '../../http/pipeline/listed-headers.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import type { StoreConfig } from '../../policies/policy.ts'
+import type { StoreOptions } from '../../policies/store-config.ts'
 import { onStore, storeConfigOf } from '../../remote/store-config.ts'
 import { storeOr } from '../../stores/default-store.ts'
 import { checkStoreError, type StoreErrorOption } from '../../stores/failure-mode.ts'
@@ -41,8 +42,14 @@ export interface OwnStoreOptions {
   readonly onStoreError?: StoreErrorOption
 }
 
+/** The types of its options. */
+export interface StoreTypes extends OptionTypes {
+  readonly limiter: StoreOptions & OneStoreOptions
+  readonly policy: OwnStoreOptions
+}
+
 /** `store`, `deadline`, `onStoreError`, `replicas`, `onThreshold`: any store, and several of them. */
-export const stores: Feature = {
+export const stores: Feature<StoreTypes> = {
   name: 'stores',
   options: ['store', 'deadline', 'onStoreError', 'replicas', 'onThreshold'],
   policyOptions: ['store', 'deadline', 'onStoreError'],

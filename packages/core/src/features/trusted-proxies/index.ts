@@ -1,4 +1,4 @@
-import type { Feature } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes } from '../../http/pipeline/seams.ts'
 import { clientAddress, type TrustProxy } from './client-address.ts'
 
 /** The option for proxies in front of the server. */
@@ -11,8 +11,13 @@ export interface TrustedProxiesOptions {
   readonly trustProxy?: TrustProxy
 }
 
+/** The types of its options. */
+export interface TrustedProxiesTypes extends OptionTypes {
+  readonly limiter: TrustedProxiesOptions
+}
+
 /** `trustProxy`: the client's address as trusted proxies report it. */
-export const trustedProxies: Feature = {
+export const trustedProxies: Feature<TrustedProxiesTypes> = {
   name: 'trustedProxies',
   options: ['trustProxy'],
   layers: {

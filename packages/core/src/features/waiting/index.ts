@@ -1,6 +1,6 @@
 import { type Duration, microsOrZero } from '../../common/time.ts'
 import type { CompiledPolicy } from '../../http/pipeline/compiled.ts'
-import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED } from '../../http/pipeline/verdict.ts'
 import { isQueue, isQueued } from '../../policies/policy.ts'
 import { stores } from '../stores/index.ts'
@@ -16,8 +16,18 @@ export interface WaitingOptions {
   readonly maxWait?: Duration
 }
 
+/** The types of its options. */
+export interface WaitingTypes extends OptionTypes {
+  readonly limiter: WaitingOptions
+}
+
 /** `maxWait`, and quotas with a queue: requests wait for their turn. */
-export const waiting: Feature = { name: 'waiting', options: ['maxWait'], needs: [stores], layers: { enforce } }
+export const waiting: Feature<WaitingTypes> = {
+  name: 'waiting',
+  options: ['maxWait'],
+  needs: [stores],
+  layers: { enforce },
+}
 
 function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
   return (policies, setup) => {

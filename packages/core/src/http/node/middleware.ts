@@ -1,12 +1,13 @@
 import { calledByHand } from '../../common/by-hand.ts'
 import { formatThrown } from '../../common/errors.ts'
 import { andThen, type MaybePromise, promised } from '../../common/maybe-promise.ts'
-import { type Logger, warnOnce } from '../../common/warn.ts'
-import { joinHeaders, setAnswerHeaders } from '../headers/headers.ts'
+import { warnOnce } from '../../common/warn.ts'
+import { setAnswerHeaders } from '../headers/headers.ts'
 import type { Denial } from '../headers/problem.ts'
+import type { PlainGuard } from '../pipeline/guard.ts'
+import type { Parts } from '../pipeline/parts.ts'
 import type { Verdict } from '../pipeline/verdict.ts'
 import { isOver } from '../requests/closed.ts'
-import { whenAnswered } from '../requests/upgrade.ts'
 import type { NodeNext, NodeRequest, NodeResponse } from './types.ts'
 import { release, responseTo } from './upgrade.ts'
 
@@ -18,22 +19,24 @@ export interface NodeMiddleware<R> {
   (request: R, response: unknown): Promise<boolean>
 }
 
+/** What only some features need of it. */
+type NodeParts = Pick<Parts<never>, 'join' | 'whenAnswered'>
+
 /**
  * Makes middleware of a guard. In place of a response, it may get the connection of an upgrade, or what engine.io passes for
  * it.
  */
-export function nodeMiddleware<R extends NodeRequest, S>(
-  guard: (request: R) => MaybePromise<Verdict<S>>,
-  logger: Logger,
-): NodeMiddleware<R> {
-  const report = (error: unknown): void => warnOnce(logger, 'WARN_SPILLWAY_NEXT', UNHANDLED, formatThrown(error))
+export function nodeMiddleware<R extends NodeRequest, S>(guard: PlainGuard<R, S>, parts: NodeParts): NodeMiddleware<R> {
+  const report = (error: unknown): void => warnOnce(guard.logger, 'WARN_SPILLWAY_NEXT', UNHANDLED, formatThrown(error))
   const failing = (request: R, response: NodeResponse, next: NodeNext) => (error: unknown) =>
     failRequest(error, request, response, next, report)
   const admit = (request: R, response: NodeResponse, passed: unknown): MaybePromise<boolean> => {
+    // Without the feature that refunds, a request that is over must not be counted.
+    if (parts.whenAnswered === undefined && isOver(response)) return false
     const verdict = guard(request)
     return verdict instanceof Promise
-      ? verdict.then((known) => follow(known, request, response, passed as NodeResponse))
-      : follow(verdict, request, response, passed as NodeResponse)
+      ? verdict.then((known) => follow(known, request, response, passed as NodeResponse, parts))
+      : follow(verdict, request, response, passed as NodeResponse, parts)
   }
   const middleware = (request: R, passed: unknown, next: NodeNext = takesNone): unknown => {
     const isCalled = typeof next === 'function' && typeof request === 'object' && request !== null
@@ -64,6 +67,7 @@ function follow<S>(
   request: NodeRequest,
   response: NodeResponse,
   passed: Partial<NodeResponse>,
+  { join, whenAnswered }: NodeParts,
 ): MaybePromise<boolean> {
   if (isOver(response)) {
     discard()
@@ -74,11 +78,11 @@ function follow<S>(
   // name is slow.
   const limited = Object.hasOwn(request, 'rateLimit')
   if (decision) request.rateLimit = decision
-  for (const [name, value] of joinHeaders(headers, limited, headerOf, response)) {
+  for (const [name, value] of join(headers, limited, headerOf, response)) {
     response.setHeader(name, value)
     if (isUpgrade) passed.setHeader?.(name, value)
   }
-  if (after) whenAnswered(response, (status, ended) => void after(status, response as S, ended))
+  if (after) whenAnswered?.(response, (status, ended) => void after(status, response as S, ended))
   if (denial === undefined) {
     if (isUpgrade) release(response)
     return true

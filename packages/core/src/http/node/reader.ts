@@ -62,22 +62,34 @@ const isRest = ([left = '']: readonly string[], [requested = '']: readonly strin
 const queryOf = ({ url = '', query }: NodeRequest): Query =>
   query === undefined ? targetOf(url).query : [targetOf(url).query, query]
 
-/** Reads requests of `node:http` and `node:http2`. */
-export const nodeReader: RequestReader<NodeRequest> = {
+/** What every limiter reads of requests of `node:http` and `node:http2`. */
+export const nodePlainReader: Omit<RequestReader<NodeRequest>, 'path' | 'query'> = {
   // Fastify's address by its own setting, which @fastify/middie adds to the request.
   address: ({ ip, socket }) => ip ?? socket?.remoteAddress,
   peer: ({ socket }) => socket?.remoteAddress,
   method: ({ method = 'GET' }) => method.toUpperCase(),
-  path: pathOf,
-  wholePath: wholePathOf,
-  pathInMount: ({ baseUrl, url = '/' }) => (baseUrl ? readingsOf(url)[0] : undefined),
-  // Fastify's router does, below @fastify/middie.
-  hasEmptyParameters: () => true,
   header: ({ headers }, name) => nodeHeader(headers, name),
-  query: queryOf,
   hidesBody,
   responseHeader: (response: NodeResponse, name) => response.getHeader(name),
   identity: (request) => request,
   onClientClosed: (request, listener) =>
     request.res ? whenClosed(request.res, listener) : whenDisconnected(request, listener),
 }
+
+/** What selectors and matches read of such requests. */
+export const nodeRouteReader: Pick<RequestReader<NodeRequest>, 'path' | 'wholePath' | 'pathInMount' | 'query'> &
+  Partial<RequestReader<NodeRequest>> = {
+  path: pathOf,
+  wholePath: wholePathOf,
+  pathInMount: ({ baseUrl, url = '/' }) => (baseUrl ? readingsOf(url)[0] : undefined),
+  // Fastify's router does, below @fastify/middie.
+  hasEmptyParameters: () => true,
+  query: queryOf,
+}
+
+/** Reads requests of `node:http` and `node:http2`. */
+export const nodeReader: RequestReader<NodeRequest> = /* @__PURE__ */ Object.assign(
+  {},
+  nodePlainReader,
+  nodeRouteReader,
+)

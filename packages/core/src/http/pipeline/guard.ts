@@ -20,6 +20,8 @@ export interface PlainGuard<R, S> {
   (request: R): MaybePromise<Verdict<S>>
   /** The decision about a request; undefined if the guard has not counted it. */
   decisionOf(request: R): RequestDecision | undefined
+  /** Where its warnings are logged. */
+  readonly logger: Logger
   /** The calls that features add. */
   readonly calls: object
   /** Replaces the policies, from the next request on. A policy that keeps its name keeps its counts. */
@@ -85,6 +87,7 @@ export function guardOf<R, S>(
     })
   }
   return Object.assign(guard, {
+    logger,
     decisionOf: (request: R) => requestStates.read(reader.identity(request)),
     calls: seams.calls(() => active.policies),
     replace: (policies: readonly object[]) => {

@@ -20,7 +20,7 @@ export function install(features: readonly Feature[]): Pipeline {
     if (missing !== undefined) {
       throw new QuotaError(
         'ERR_SPILLWAY_OPTION',
-        `the feature ${name} is built on ${missing.name}. Name it before: createRateLimit(${missing.name}, ${name}).`,
+        `the feature ${name} is built on ${missing.name}. Name it, too: createRateLimit(${missing.name}, ${name}).`,
       )
     }
     for (const [seam, layer] of Object.entries(layers)) seams[seam] = (layer as Layer)(seams[seam])

@@ -27,12 +27,14 @@ export const plain: Feature = {
   },
 }
 
-/** The options of each feature. */
+/** The features with their options, in the order in which they are installed, whatever the order in which an app names them. */
 const OPTIONS: Readonly<Record<string, string>> = {
   trustedProxies: 'trustProxy',
   selectors: 'claims',
-  matching: 'match skip',
+  quotasByRequest: '',
+  partitions: 'partition',
   costs: 'cost defaultCost maxCost',
+  matching: 'match skip',
   several: 'policies tiers',
   blocks: 'blocks',
   spill: 'spill',
@@ -42,8 +44,14 @@ const OPTIONS: Readonly<Record<string, string>> = {
   shadow: 'mode',
   headerForms: 'headers jitter exposeHeaders unit',
   answers: 'onDenied problem',
-  partitions: 'partition',
   settling: 'refundIf countIf settle countPreflight',
+  byKey: '',
+}
+
+/** Features in that order. One that is not listed has its layers beneath all others. */
+export function inOrder(features: readonly Feature[]): readonly Feature[] {
+  const order = Object.keys(OPTIONS)
+  return [...features].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
 }
 
 /** Names the feature of an option. */

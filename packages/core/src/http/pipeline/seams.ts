@@ -110,8 +110,27 @@ export type Layers = {
   readonly [Name in keyof Seams<unknown, unknown>]?: <R, S>(next: Seams<R, S>[Name]) => Seams<R, S>[Name]
 }
 
+/** The types of a framework. */
+export interface Framework {
+  readonly request: unknown
+  /** The response that `settle` reads. */
+  readonly response: unknown
+  /** The response with which `onDenied` may answer. */
+  readonly answer: unknown
+}
+
+/** The types of the options of a feature, written with `this['request']`: a lean entry knows which request that is. */
+export interface OptionTypes extends Framework {
+  /** The options for all policies. */
+  readonly limiter: object
+  /** The options for each policy. */
+  readonly policy: object
+  /** What the limiter can do besides. */
+  readonly calls: object
+}
+
 /** A feature of limiters: its options, and what it adds to the pipeline. Who does not install it pays nothing for it. */
-export interface Feature {
+export interface Feature<T extends OptionTypes = OptionTypes> {
   /** Its name in errors. */
   readonly name: string
   /** The names of its options for all policies. */
@@ -121,4 +140,8 @@ export interface Feature {
   /** The features that it is built on, which must be installed before it. */
   readonly needs?: readonly Feature[]
   readonly layers: Layers
+  /** What adapters need for it. */
+  readonly parts?: object
+  /** Only a type: it is never set. */
+  readonly types?: T
 }

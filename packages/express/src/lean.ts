@@ -1,0 +1,39 @@
+import {
+  type CreateRateLimit,
+  creatorOf,
+  type Feature,
+  type Framework,
+  type LeanRateLimitFor,
+  type SelectorTypes,
+  selectors as selectorsOfCore,
+  withParts,
+} from '@spillway/core/http/lean'
+import { memoryStore } from '@spillway/memory/lean'
+import type { Request, Response } from 'express'
+import { type LeanRateLimit, limitOf } from './middleware.ts'
+import { plainReader, routeReader } from './reader.ts'
+
+// `rateLimit` with the features that an app names, for bundles that have no others.
+
+export * from '@spillway/memory/lean-adapter'
+export { decisionOf, type LeanRateLimit } from './middleware.ts'
+
+/** The types of Express. */
+export interface ExpressTypes extends Framework {
+  readonly request: Request
+  readonly response: Response
+  readonly answer: Response
+}
+
+/** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
+export const selectors: Feature<SelectorTypes> = /* @__PURE__ */ withParts(selectorsOfCore, { reader: routeReader })
+
+/** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
+export const createRateLimit: CreateRateLimit<ExpressTypes, LeanRateLimit> = /* @__PURE__ */ creatorOf(
+  plainReader,
+  memoryStore,
+  limitOf,
+)
+
+/** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
+export const rateLimit: LeanRateLimitFor<never, ExpressTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()

@@ -1,0 +1,37 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type LimitOf, nodeMiddleware, type Parts, type RequestDecision, withGuard } from '@spillway/core/http'
+import { calledByHand } from '@spillway/core/internal'
+import type { Request, RequestHandler, Response } from 'express'
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** The decision of `rateLimit`; undefined if the request was not counted. */
+      rateLimit?: RequestDecision | undefined
+    }
+  }
+}
+
+/** The middleware of a lean entry. */
+export interface LeanRateLimit {
+  /** The types of Node, so that later handlers of a route keep the types of its parameters. */
+  (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): void
+  /** This limiter's decision about a request; undefined if the request was not counted. */
+  decisionOf(req: Request): RequestDecision | undefined
+}
+
+/** Makes middleware of a guard. */
+export const limitOf: LimitOf<Request, Response, Parts<Request>, LeanRateLimit> = (guard, parts) => {
+  const limit = nodeMiddleware(guard, parts)
+  const middleware: RequestHandler = (req, res, next) => {
+    if (typeof next !== 'function') throw calledByHand('(req, res, next)', [req, res, next])
+    limit(req, res, next)
+  }
+  return withGuard(middleware as LeanRateLimit, guard)
+}
+
+/**
+ * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
+ * counted.
+ */
+export const decisionOf = (req: Request): RequestDecision | undefined => req.rateLimit

@@ -1,0 +1,80 @@
+import { isAbandoned, type LimitOf, type Parts, type RequestDecision, UPGRADED, withGuard } from '@spillway/core/http'
+import { calledByHand } from '@spillway/core/internal'
+import { keepVerdict, recordOf } from './reader.ts'
+import { denialResponse, withLimitHeaders } from './response.ts'
+import { responseTo, type Settle, type settler } from './sent.ts'
+
+/** A handler; `Rest` is what the runtime passes beside the request. */
+export type Handler<R extends Request, Rest extends readonly unknown[], A> = (
+  request: R,
+  ...rest: Rest
+) => A | Promise<A>
+
+/** Wraps a handler in the limit of a lean entry. */
+export interface LeanRateLimit {
+  /** Wraps a handler. The result has the same parameters, including what the runtime passes beside the request. */
+  <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
+    handler: Handler<R, Rest, A>,
+  ): (request: R, ...rest: Rest) => Promise<Response | A>
+  /** This limiter's decision about a request; undefined if the request was not counted. */
+  decisionOf(request: Request): RequestDecision | undefined
+}
+
+/** What only some features need of this adapter. */
+export interface FetchParts extends Parts<Request> {
+  readonly settler?: typeof settler
+}
+
+/** Makes a function that wraps handlers of a guard. */
+export const limitOf: LimitOf<Request, Response, FetchParts, LeanRateLimit> = (guard, parts) => {
+  const limit = <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
+    handler: Handler<R, Rest, A>,
+  ) => {
+    if (typeof handler !== 'function') throw calledByHand('(handler)', [handler])
+    return async (request: R, ...rest: Rest): Promise<Response | A> => {
+      const record = recordOf(request, rest[0])
+      const { context, limitHeaders } = record
+      // Without the feature that refunds, a request that is over must not be counted.
+      if (parts.whenAnswered === undefined && isAbandoned(request, context, false)) return closed()
+      const pending = guard(request)
+      const verdict = await pending
+      const { denial, answer, after, discard } = verdict
+      if (isAbandoned(request, context, pending instanceof Promise)) {
+        discard()
+        return closed()
+      }
+      keepVerdict(record, verdict, parts)
+      if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, limitHeaders, parts)
+      const settle = parts.settler?.(request, context, rest, after) ?? asItIs
+      return settled(
+        () => handler(request, ...rest),
+        (response) => settle(withLimitHeaders(response, request, limitHeaders, parts)),
+        settle,
+      )
+    }
+  }
+  return withGuard(limit, guard)
+}
+
+/** Calls the handler, and settles the request by its answer, with the headers of limiters, or by what it throws. */
+async function settled<A extends Response | undefined>(
+  handle: () => A | Promise<A>,
+  answered: (response: Response) => Response,
+  settle: Settle,
+): Promise<Response | A> {
+  try {
+    const response = await handle()
+    if (response) return answered(response)
+    // Bun's handlers return nothing after upgrading the connection.
+    settle(new Response(null), UPGRADED)
+    return response
+  } catch (thrown) {
+    settle(responseTo(thrown), undefined, true)
+    throw thrown
+  }
+}
+
+const asItIs: Settle = (response) => response
+
+// The client has disconnected: nothing reads this response.
+const closed = (): Response => new Response(null, { status: 499 })
