@@ -41,6 +41,29 @@ function inExpress(...middleware: RequestHandler[]): Server {
   return createServer(app)
 }
 
+/** Of each algorithm, a limiter. */
+const ofAllAlgorithms = (): readonly RequestHandler[] =>
+  [
+    forExpress.tokenBucket({ limit: 10, per: '1s' }),
+    forExpress.fixedWindow({ limit: 10, window: HOUR }),
+    forExpress.slidingWindow({ limit: 10, window: HOUR }),
+    forExpress.slidingLog({ limit: 10, window: HOUR }),
+    forExpress.penalty({ after: 10, within: HOUR, block: HOUR }),
+    forExpress.warmingUp({ limit: 10, per: '1s', warmUpPeriod: '1m' }),
+  ].map((quota) => forExpress.rateLimit({ quota }))
+
+/** While the server becomes warm, its requests pass one of all limiters after the other: engines compile what these share. */
+const MIXED = 6_000
+
+function besideAllAlgorithms(measured: RequestHandler): RequestHandler {
+  const others = ofAllAlgorithms()
+  let left = MIXED
+  return (req, res, next) => {
+    const limit = left > 0 ? (others[left-- % others.length] as RequestHandler) : measured
+    limit(req, res, next)
+  }
+}
+
 const theirsInExpress = (limit: number, standardHeaders: 'draft-6' | 'draft-7' | 'draft-8') =>
   expressRateLimit({ limit, windowMs: HOUR, standardHeaders, legacyHeaders: false })
 
@@ -228,6 +251,8 @@ export const apps = {
     'hand-written, draft-8, with req.rateLimit': () =>
       inExpress(baselineInExpress(AMPLE, fields['draft-8'], 'reported')),
     'spillway, draft-8': () => inExpress(forExpress.rateLimit(ours(AMPLE, 'draft-8'))),
+    'spillway, draft-8, with all algorithms in use': () =>
+      inExpress(besideAllAlgorithms(forExpress.rateLimit(ours(AMPLE, 'draft-8')))),
     'spillway/compat, draft-8': () => inExpress(compatInExpress(AMPLE, 'draft-8')),
     'express-rate-limit, draft-8': () => inExpress(theirsInExpress(AMPLE, 'draft-8')),
     'hand-written, denying': () => inExpress(baselineInExpress(SCANT, fields['draft-8'])),

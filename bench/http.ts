@@ -144,6 +144,12 @@ export const cases: Readonly<Record<string, Case>> = {
       [
         added('spillway, draft-6', 'express-rate-limit, draft-6', 0.3, 'hand-written, draft-6, with req.rateLimit'),
         added('spillway, draft-8', 'express-rate-limit, draft-8', 0.3, 'hand-written, draft-8, with req.rateLimit'),
+        {
+          ours: 'spillway, draft-8, with all algorithms in use',
+          theirs: 'spillway, draft-8',
+          column: ADDED,
+          atMost: 1.3,
+        },
         noDearer,
       ],
       progress,

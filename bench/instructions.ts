@@ -114,6 +114,7 @@ const minus = ({ median, low, high }: Figure, less: number): Figure => ({
 })
 
 const added = (ours: string, theirs: string, atMost: number): Target => ({ ours, theirs, column: ADDED, atMost })
+const inAll = (ours: string, theirs: string, atMost: number): Target => ({ ours, theirs, column: IN_ALL, atMost })
 
 const besideBaselines =
   (framework: keyof typeof apps, form: string): Case =>
@@ -139,7 +140,9 @@ const all: Readonly<Record<string, Case>> = {
         added('spillway, draft-8', 'hand-written, draft-8, with req.rateLimit', 1.45),
         added('spillway, draft-8', 'express-rate-limit, draft-8', 0.45),
         added('spillway/compat, draft-8', 'express-rate-limit, draft-8', 0.75),
-        // No denials: without the router, they take fewer instructions than the route, and nothing is added.
+        added('spillway, draft-8, with all algorithms in use', 'spillway, draft-8', 1.3),
+        // In all: without the router, denials take fewer instructions than the route, and nothing is added.
+        inAll('spillway, denying', 'hand-written, denying', 1.1),
       ],
       progress,
     ),
