@@ -1,6 +1,6 @@
-import type { Micros, PreparedTake } from '@spillway/core'
+import type { Micros } from '@spillway/core'
 import { costReader, keyReader, matcher, type RequestParts, type RequestSources } from '@spillway/core/http'
-import { areTiers, type ConsumeStep, ConsumeSteps } from '@spillway/core/internal'
+import { areTiers, type Policy, type PolicyCheck, policyOf, SYNC_CALLS } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import type { MemoryStore } from '@spillway/memory'
 import type { Entry } from '../log/entry.ts'
@@ -24,29 +24,34 @@ const MOST_FOR_LIMITS = 250_000
 
 /** A policy as the guard compiles it. */
 export interface Compiled extends Lane {
-  readonly steps: ConsumeSteps
+  /** The policy in the store. */
+  readonly stored: Policy
   readonly shadow: boolean
   readonly applies: ((parts: RequestParts<Entry>) => boolean) | undefined
   readonly keyOf: (parts: RequestParts<Entry>) => string | undefined
   readonly costOf: (parts: RequestParts<Entry>) => number
 }
 
-/** A step of the in-memory store, which prepares all of them. */
-type Prepared = ConsumeStep & { readonly take: PreparedTake }
-
 /** A request that a policy counts. */
-export interface PolicyCheck {
+export interface LaneCheck extends PolicyCheck {
   readonly lane: Compiled
-  /** A part of the line. */
-  readonly key: string
   /** The number of the key in the lane's tally. */
   readonly number: number
-  readonly step: Prepared
   /** Whether the status of the response does not count. */
   readonly isRefunded: boolean
-  /** The policy that is checked instead if this one denies. */
-  readonly spill?: PolicyCheck
+  readonly spill?: LaneCheck
 }
+
+/** How checks are sent to a store that answers in the same tick, and never fails. */
+const inMemory = (store: MemoryStore): Policy['storeConfig'] => ({
+  store,
+  calls: SYNC_CALLS,
+  deadline: 0,
+  onStoreError: 'throw',
+  replicas: 1,
+  logger: console,
+  thresholds: undefined,
+})
 
 /** Compiles a policy like the guard. */
 export function compile(
@@ -62,7 +67,7 @@ export function compile(
     breakdown: new Breakdown(),
     spool: tryLimits && hasWhatIf(policy) ? new Spool() : undefined,
     counts: { requests: 0, denied: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
-    steps: new ConsumeSteps(policy.name, policy.quota, store),
+    stored: policyOf(policy.name, policy.quota, inMemory(store)),
     shadow: policy.mode === 'shadow',
     // Only functions can return promises, and rules have none.
     applies: matcher('match', policy.match, sources) as Compiled['applies'],
@@ -82,15 +87,14 @@ export function applyingTo(lanes: readonly Compiled[], parts: RequestParts<Entry
 }
 
 /** The check of a policy that applies to an entry; undefined if the policy has no key for it. */
-export function checkOf(lane: Compiled, parts: RequestParts<Entry>): PolicyCheck | undefined {
+export function checkOf(lane: Compiled, parts: RequestParts<Entry>): LaneCheck | undefined {
   const key = lane.keyOf(parts)
   if (key === undefined) return undefined
   if (key === '') lane.counts.keyless++
-  const step = lane.steps.costing(lane.costOf(parts)) as Prepared
   const { countIf } = lane.policy
   const { status } = parts.request
   const isRefunded = countIf !== undefined && status !== undefined && !countIf.includes(status)
-  return { lane, key, number: lane.tally.of(key), step, isRefunded }
+  return { policy: lane.stored, key, cost: lane.costOf(parts), lane, number: lane.tally.of(key), isRefunded }
 }
 
 /** Keeps a request to try other limits on, unless there are too many. */

@@ -1,11 +1,11 @@
-import type { Decision, Micros, Taken } from '@spillway/core'
+import type { Decision, Micros } from '@spillway/core'
 import { RequestParts, type RequestSources, spilling } from '@spillway/core/http'
-import { stepFor } from '@spillway/core/internal'
+import { type Acquisition, acquire, settle } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { type MemoryStore, memoryStore } from '@spillway/memory'
 import { type Entry, entryReader } from '../log/entry.ts'
 import { keyText } from './key-text.ts'
-import { applyingTo, type Compiled, checkOf, compile, keepForLimits, type Lane, type PolicyCheck } from './lane.ts'
+import { applyingTo, type Compiled, checkOf, compile, keepForLimits, type Lane, type LaneCheck } from './lane.ts'
 import { Tally } from './tally.ts'
 import { sum, Timeline } from './timeline.ts'
 
@@ -56,7 +56,9 @@ export interface PlanOptions {
 
 export function planOf(name: string, policies: readonly RulePolicy[], options: PlanOptions = {}): Plan {
   const { maxKeys = 1_000_000, follow, onDenial, tryLimits = false } = options
-  const store = memoryStore({ maxKeys })
+  // The time of the entry that is replayed.
+  let now = 0
+  const store = memoryStore({ maxKeys, clock: () => now })
   const timeline = new Timeline()
   const series = { allowed: timeline.series(sum, 0), denied: timeline.series(sum, 0) }
   const counts = { counted: 0, denied: 0, uncounted: 0 }
@@ -70,90 +72,64 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   let line = 0
   let file = ''
 
-  const record = (
-    { lane, key, number, step: { cost } }: PolicyCheck,
-    decision: Decision,
-    entry: Entry,
-    at: Micros,
-  ): void => {
+  const record = ({ lane, key, number, cost }: LaneCheck, decision: Decision, entry: Entry): void => {
     const { counts, tally, policy } = lane
-    keepForLimits(lane, key, at)
+    keepForLimits(lane, key, now)
     counts.requests++
-    tally.record(number, at, decision)
+    tally.record(number, now, decision)
     if (decision.delayMs > 0) {
       counts.delayed++
       counts.longestDelayMs = Math.max(counts.longestDelayMs, decision.delayMs)
     }
     if (decision.allowed) return
     counts.denied++
-    lane.breakdown.add(entry, at)
+    lane.breakdown.add(entry, now)
     onDenial?.({
       plan: name,
       file,
       line,
-      at,
+      at: now,
       policy: policy.name,
       key: keyText(policy.key, key),
       cost,
       retryAfterMs: decision.retryAfterMs,
     })
   }
-  const refund = ({ lane: { policy }, key, step, isRefunded }: PolicyCheck, original: Taken, at: Micros): void => {
-    if (!isRefunded) return
-    const back = stepFor(policy.quota, 'refund', step.cost, { original })
-    store.takeSync([{ policy: policy.name, key, step: back }], at)
-  }
-  const takeAlone = (check: PolicyCheck, entry: Entry, at: Micros): boolean => {
-    const { step, key } = check
-    const taken = step.take.take(key, at)
-    record(check, step.decide(taken), entry, at)
-    if (taken.allowed) refund(check, taken, at)
-    return taken.allowed
-  }
-  type Emptied = readonly (readonly [PolicyCheck, Decision])[]
-  const takeAll = (checks: readonly PolicyCheck[], entry: Entry, at: Micros, emptied: Emptied = []): boolean => {
-    const allowed = checks.map(({ step, key }) => step.take.look(key, at)).every((fits) => fits)
-    const taken = checks.map(({ step }) => step.take.commit(allowed))
-    // The next round may overwrite what was taken.
-    const decided = checks.map((check, i) => [check, check.step.decide(taken[i] as Taken)] as const)
-    const next = decided.map(([check, decision]) => (decision.allowed ? check : check.spill))
-    if (!allowed && next.every((check) => check !== undefined)) {
-      return takeAll(next, entry, at, [...emptied, ...decided.filter(([, each]) => !each.allowed)])
+  /** Consumes the units of checks, records their decisions, and refunds what does not count. */
+  const take = (checks: readonly LaneCheck[], entry: Entry): boolean => {
+    // The store answers in the same tick.
+    const acquisition = acquire('consume', checks) as Acquisition
+    const { decision } = acquisition
+    const decided = acquisition.checks as readonly LaneCheck[]
+    let isRefunded = false
+    for (let i = 0; i < decided.length; i++) {
+      const check = decided[i] as LaneCheck
+      record(check, decision.policies?.[i] ?? decision, entry)
+      isRefunded ||= check.isRefunded
     }
-    // Only the policy whose units are consumed records an allowed request.
-    for (const [check, decision] of allowed ? decided : [...emptied, ...decided]) {
-      record(check, decision, entry, at)
+    if (decision.allowed && isRefunded) {
+      void settle(acquisition, (check) => ((check as LaneCheck).isRefunded ? 0 : check.cost))
     }
-    if (allowed) for (const [i, check] of checks.entries()) refund(check, taken[i] as Taken, at)
-    return allowed
+    return decision.allowed
   }
-  const checksFor = (entry: Entry, at: Micros): readonly PolicyCheck[] => {
+  const checksFor = (entry: Entry): readonly LaneCheck[] => {
     const parts = new RequestParts(entry)
     const applying = applyingTo(lanes, parts)
-    const checks: (PolicyCheck | undefined)[] = []
-    for (const lane of lanes) {
-      const check = applying.includes(lane) ? checkOf(lane, parts) : undefined
-      // A shadow policy denies nothing, and consumes independently of the other policies.
-      if (check && lane.shadow) takeAlone(check, entry, at)
-      checks.push(lane.shadow ? undefined : check)
-    }
-    return spilling(checks, targets)
+    const checks = lanes.map((lane) => (applying.includes(lane) ? checkOf(lane, parts) : undefined))
+    // A shadow policy denies nothing, and consumes independently of the other policies.
+    for (const check of checks) if (check?.lane.shadow) take([check], entry)
+    return spilling(
+      checks.map((check) => (check?.lane.shadow ? undefined : check)),
+      targets,
+    )
   }
-  /** Whether an entry is allowed; undefined if no policy counts it. */
-  const takeAny = (entry: Entry, at: Micros): boolean | undefined => {
-    const checks = checksFor(entry, at)
-    const [first] = checks
-    if (first === undefined) return undefined
-    return checks.length === 1 && !first.spill ? takeAlone(first, entry, at) : takeAll(checks, entry, at)
-  }
-  /** The same by one policy, the usual case, without lists. */
-  const takeBy = (lane: Compiled, entry: Entry, at: Micros): boolean | undefined => {
+  /** The same of one policy, the usual case. */
+  const checkBy = (lane: Compiled, entry: Entry): readonly LaneCheck[] => {
     const parts = new RequestParts(entry)
     const check = lane.applies?.(parts) === false ? undefined : checkOf(lane, parts)
-    const allowed = check && takeAlone(check, entry, at)
-    return lane.shadow ? undefined : allowed
+    return check ? [check] : []
   }
-  const [only] = lanes.length === 1 ? lanes : []
+  const [only] = lanes.length === 1 && !lanes[0]?.shadow ? lanes : []
 
   return {
     name,
@@ -166,11 +142,13 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
       line = ofLine
       file = ofFile
       const part = timeline.at(at)
-      const allowed = only ? takeBy(only, entry, at) : takeAny(entry, at)
-      if (allowed === undefined) {
+      now = at
+      const checks = only ? checkBy(only, entry) : checksFor(entry)
+      if (checks.length === 0) {
         counts.uncounted++
         return
       }
+      const allowed = take(checks, entry)
       const { values } = allowed ? series.allowed : series.denied
       values[part] = (values[part] as number) + 1
       counts.counted++
