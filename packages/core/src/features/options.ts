@@ -43,6 +43,14 @@ export interface PolicyOptions<R, S = unknown, Name extends string = string, A =
   readonly name?: Name
 }
 
+/**
+ * The compiler infers names of this type also if a policy has no quota, because that is misspelt. Otherwise it would report the
+ * name, which is correct.
+ */
+interface Named<Name extends string> {
+  readonly name?: Name
+}
+
 /** Options for all policies of a limiter. */
 interface CommonOptions<R, Name extends string, A>
   extends TrustedProxiesOptions,
@@ -69,13 +77,13 @@ interface CommonOptions<R, Name extends string, A>
  */
 export type RateLimitOptions<R, S = unknown, Name extends string = string, A = S> = CommonOptions<R, Name, A> &
   (
-    | (PolicyOptions<R, S, Name, A> & { readonly policies?: never })
+    | (PolicyOptions<R, S, Name, A> & Named<Name> & { readonly policies?: never })
     | ({
         /**
          * Several policies instead of one: a request is allowed if all that apply to it allow it.
          * @default required, or the options of one policy
          */
-        readonly policies: readonly PolicyOptions<R, S, Name, A>[]
+        readonly policies: readonly (PolicyOptions<R, S, Name, A> & Named<Name>)[]
       } & {
         readonly [K in Exclude<keyof PolicyOptions<R, S>, keyof CommonOptions<R, Name, A>>]?: never
       })
