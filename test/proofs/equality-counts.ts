@@ -40,9 +40,9 @@ const inStates = (
 /** That the window kernel is the same in two languages. Calendars are not compared. */
 export function windowEquality(one: Language, other: Language): Readonly<Record<string, Property>> {
   const properties: Record<string, Property> = {}
-  for (const fixed of [false, true]) {
+  for (const what of ['sliding window', 'fixed window', 'window of the clock']) {
     for (const isNew of [false, true]) {
-      const name = `a ${fixed ? 'fixed' : 'sliding'} window, in the state of ${isNew ? 'a new key' : 'a key that was used'}`
+      const name = `a ${what}, in the state of ${isNew ? 'a new key' : 'a key that was used'}`
       properties[name] = (path) => {
         const counts = [0, 2 ** 52] as const
         const found = isNew
@@ -62,8 +62,9 @@ export function windowEquality(one: Language, other: Language): Readonly<Record<
           kernel: constant('sliding-window'),
           peek: boolean(false),
           ...numbers,
-          fixed: boolean(fixed),
+          fixed: boolean(what !== 'sliding window'),
           calendar: NULL,
+          offset: what === 'window of the clock' ? path.input('offset', 0, LONGEST) : NULL,
         })
         return comparedOutcomes(path, [one, other], 'sliding-window', found, now, step)
       }

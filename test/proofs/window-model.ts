@@ -73,6 +73,7 @@ export class Window {
       tick: this.tick,
       fixed: boolean(micros === undefined),
       calendar: NULL,
+      offset: NULL,
     })
   }
 

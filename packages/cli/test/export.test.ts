@@ -105,6 +105,7 @@ describe('a policy in code and its rule in JSON', () => {
     initial: tokenBucket({ limit: 7, per: '1m', initial: 2, keepFull: '2d' }),
     credits: tokenBucket({ limit: 100, per: '1h', refill: '36s', burst: 100 }),
     fixed: fixedWindow({ limit: 5, window: '1h', offset: '15m' }),
+    many: fixedWindow({ limit: 1e12, window: '1h', offset: '15m' }),
     first: fixedWindow({ limit: 5, window: '1h', align: 'first' }),
     month: perMonth(5),
     week: calendarWindow({ limit: 5, unit: 'week', timeZone: 'Europe/Berlin', firstDay: 7 }),

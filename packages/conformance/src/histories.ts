@@ -31,6 +31,9 @@ function turnsOf(quotas: readonly Quota[]): fc.Arbitrary<Micros> {
     if (quota.kernel === 'sliding-window' && quota.calendar !== null) {
       return [(quota.calendar.startsAround(START)[2] as Micros) - START]
     }
+    if (quota.kernel === 'sliding-window' && quota.offset !== null) {
+      return [quota.window - ((START + quota.offset) % quota.window), quota.window]
+    }
     if (quota.kernel !== 'bucket') return [quota.window, 2 * quota.window]
     return [Math.ceil(quota.ticksPerUnit / quota.scale), quota.window, quota.limit, quota.schedule?.interval ?? 0]
   })

@@ -198,7 +198,7 @@ async function crowd(subject: Subject, history: readonly Call[]): Promise<void> 
 
 /**
  * Polls four times per refilled unit, through three windows: at least three of four units are allowed, minus those that a
- * new key lacks. Above one unit per microsecond, all polls are allowed.
+ * new key lacks. Of more than a few units a window, all polls are allowed.
  */
 async function polled(subject: Subject): Promise<void> {
   const { limit, window } = subject.quota
@@ -206,7 +206,7 @@ async function polled(subject: Subject): Promise<void> {
   const started = quota.kernel === 'bucket' ? ((quota.start?.lacking ?? 0) * quota.scale) / quota.ticksPerUnit : 0
   // A cold key gets a third of its rate.
   const lacking = quota.kernel === 'warm-up' ? 1 : started
-  const pause = Math.max(Math.floor(window / limit / 4), 1)
+  const pause = Math.max(Math.floor(window / Math.min(limit, 12) / 4), 1)
   let [admitted, asked] = [0, 0]
   for (let at = START; at <= START + 3 * window; at += pause, asked++)
     if ((await subject.ask('consume', 1, at)).allowed) admitted++

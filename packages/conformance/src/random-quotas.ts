@@ -24,6 +24,7 @@ export type Algorithm =
   | 'token bucket that starts low'
   | 'interval refill'
   | 'fixed window'
+  | 'fixed window of many units'
   | 'fixed window from the first request'
   | 'calendar window'
   | 'leaky bucket'
@@ -86,6 +87,13 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = /* @__
     .map(({ limit, refill, burst }) => tokenBucket({ limit, per: refill, refill, burst })),
   'fixed window': fc
     .record({ limit: limits, window: windows, offset: fc.constantFrom(1, 77, 5_000) })
+    .map((options) => fixedWindow(options)),
+  'fixed window of many units': fc
+    .record({
+      limit: fc.constantFrom(7_000_001, 1_000_000_000_000, 2 ** 50),
+      window: fc.constantFrom(1, 250, 1_000, 7_000),
+      offset: fc.constantFrom(0, 0.001, 77, 5_000),
+    })
     .map((options) => fixedWindow(options)),
   'fixed window from the first request': fc
     .record({ limit: limits, window: windows })

@@ -192,6 +192,12 @@ const mutants: Record<string, Partial<Seams>> = {
   'ends a window that fades out all at once': withStep((step) =>
     step.kernel === 'sliding-window' ? { fixed: true } : {},
   ),
+  'starts a window of the clock with a request': withStep((step) =>
+    step.kernel === 'sliding-window' ? { offset: null } : {},
+  ),
+  'ignores the offset of a window of the clock': withStep((step) =>
+    step.kernel === 'sliding-window' && step.offset !== null ? { offset: 0 } : {},
+  ),
   'ends a period of a calendar after its usual length': withStep((step) =>
     step.kernel === 'sliding-window' ? { calendar: null } : {},
   ),

@@ -92,6 +92,9 @@ const takeMutants: Record<string, Partial<TakeSeams>> = {
   'ends a window that fades out all at once': changed((step) =>
     step.kernel === 'sliding-window' ? { fixed: true } : {},
   ),
+  'starts a window of the clock with a request': changed((step) =>
+    step.kernel === 'sliding-window' ? { offset: null } : {},
+  ),
   'ends a period of a calendar after its usual length': changed((step) =>
     step.kernel === 'sliding-window' ? { calendar: null } : {},
   ),

@@ -1,15 +1,6 @@
 import { START } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
-import {
-  fixedWindow,
-  perMinute,
-  perSecond,
-  type Quota,
-  type State,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '../src/index.ts'
+import { perMinute, perSecond, type Quota, type State, slidingLog, slidingWindow, tokenBucket } from '../src/index.ts'
 import { emptyAt, runKernel, stepFor } from '../src/internal/index.ts'
 import { bucket } from '../src/kernels/bucket.ts'
 
@@ -62,7 +53,7 @@ describe('the edges of a bucket, to the microsecond', () => {
 
 // Seven do not divide ten seconds: the last three microseconds are of no unit.
 test('a bucket that refills at intervals reads a time in a cut interval as its end', () => {
-  const seven = fixedWindow({ limit: 7, window: '10s' })
+  const seven = tokenBucket({ limit: 7, per: '10s', refill: '10s' })
   const ticks = (moment: number) => bucket(moment, START, stepFor(seven, 'peek', 1)).base - (START / 10 / second) * 7
   const full = bucket(undefined, START, stepFor(seven, 'consume', 7)).taken as number
   expect([full - 4, full - 3, full - 1, full].map(ticks)).toEqual([7, 7, 7, 7])

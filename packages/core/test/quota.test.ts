@@ -2,7 +2,17 @@ import { fakeClock, modelStore } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import { QuotaError } from '../src/common/errors.ts'
 import { micros } from '../src/common/time.ts'
-import { fixedWindow, perDay, perHour, perMinute, perSecond, rateLimiter, tokenBucket } from '../src/index.ts'
+import {
+  fixedWindow,
+  perDay,
+  perHour,
+  perMinute,
+  perMonth,
+  perSecond,
+  rateLimiter,
+  slidingWindow,
+  tokenBucket,
+} from '../src/index.ts'
 
 describe('durations', () => {
   test.each([
@@ -99,22 +109,22 @@ describe('quotas', () => {
     [
       'a window of the first request with too many units',
       () => fixedWindow({ limit: 2 ** 51, window: '1s', align: 'first' }),
-      'or a smaller limit',
+      'Use a limit of 1125899906842624.',
     ],
     [
-      'a window of the clock with more units than microseconds',
-      () => fixedWindow({ limit: 1e9, window: '1m' }),
-      "Use a limit of 60000000 at most, or write align: 'first': each window then starts at a key's first request.",
+      'a window of the clock with too many units',
+      () => fixedWindow({ limit: 2 ** 51, window: '1s', offset: '1ms' }),
+      'Use a limit of 1125899906842624.',
     ],
     [
-      'such a window with an offset',
-      () => fixedWindow({ limit: 1e9, window: '1m', offset: '1s' }),
-      "or write align: 'first' without offset:",
+      'shares of too many units',
+      () => slidingWindow({ limit: 2 ** 51, window: '1s' }),
+      'Use a window of whole seconds, or a smaller limit.',
     ],
     [
       'a refill of more units than microseconds',
       () => tokenBucket({ limit: 1.2e9, per: '1m', refill: '10s' }),
-      'Use a limit of 60000000 at most, or leave refill out to refill continuously.',
+      'Use a limit of 60000000 at most, leave refill out to refill continuously, or write fixedWindow({ limit: 200000000, window: "10s" }).',
     ],
     ['a bucket of centuries', () => perDay(1, { burst: 40_000 }), 'over 95 years'],
   ])('reject %s and say what to write', (_, build, message) => {
@@ -122,10 +132,16 @@ describe('quotas', () => {
     expect(build).toThrow(message)
   })
 
-  // 10^9 bytes a minute: what the errors above propose.
+  // 10^9 bytes a minute. A window of the clock was refused above one unit a microsecond.
   test.each([
     ['as many units as microseconds', 6e7, fixedWindow({ limit: 6e7, window: '1m' })],
     ["align: 'first'", 1e9, fixedWindow({ limit: 1e9, window: '1m', align: 'first' })],
+    ['a unit more than microseconds', 6e7 + 1, fixedWindow({ limit: 6e7 + 1, window: '1m' })],
+    ['a window of the clock', 1e9, fixedWindow({ limit: 1e9, window: '1m' })],
+    ['with an offset', 1e12, fixedWindow({ limit: 1e12, window: '1s', offset: '250ms' })],
+    ['the most', 2 ** 50, fixedWindow({ limit: 2 ** 50, window: 0.001 })],
+    ['a month', 1e12, perMonth(1e12)],
+    ['what the error of refill proposes', 2e8, fixedWindow({ limit: 2e8, window: '10s' })],
     ['no refill', 1e9, tokenBucket({ limit: 1e9, per: '1m' })],
   ])('of very many units are exact: %s', (_, limit, quota) => {
     const limiter = rateLimiter({ quota, store: modelStore(fakeClock()) })
@@ -147,6 +163,7 @@ describe('quotas', () => {
 
   test('are frozen', () => {
     expect(Object.isFrozen(perMinute(1))).toBe(true)
-    expect(Object.isFrozen(fixedWindow({ limit: 1, window: '1s' }).schedule)).toBe(true)
+    expect(Object.isFrozen(tokenBucket({ limit: 1, per: '1s', refill: '1s' }).schedule)).toBe(true)
+    expect(Object.isFrozen(fixedWindow({ limit: 1e9, window: '1m' }))).toBe(true)
   })
 })

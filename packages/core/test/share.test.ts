@@ -65,6 +65,10 @@ describe.each(Object.entries(quotas))('the share of %s', (_, quotaOf) => {
 test('is in the quota itself', () => {
   expect(divideQuota(perMinute(300), { replicas: 4 })).toEqual(perMinute(75))
   expect(divideQuota(perSecond(10, { burst: 2 }), { replicas: 5 })).toEqual(perSecond(2, { burst: 1 }))
+  expect(divideQuota(fixedWindow({ limit: 1e9, window: '1m', offset: '9s' }), { replicas: 4 })).toEqual({
+    ...fixedWindow({ limit: 1e9, window: '1m', offset: '9s' }),
+    limit: 2.5e8,
+  })
   expect(divideQuota(fixedWindow({ limit: 2, window: '1m' }), { replicas: 4 })).toEqual(
     fixedWindow({ limit: 1, window: '2m' }),
   )

@@ -1,5 +1,5 @@
 import type { Micros, PreparedTake, SlidingWindowStep, SlidingWindowTaken, Taken } from '@spillway/core'
-import { unitTime } from '@spillway/core/internal'
+import { startAt, unitTime } from '@spillway/core/internal'
 import type { AnyStates } from './any-states.ts'
 import { GENERAL, NONE, type Reused } from './bucket-take.ts'
 import type { Slots } from './slots.ts'
@@ -23,7 +23,7 @@ export function windowTake(states: AnyStates, step: SlidingWindowStep, general: 
     const past = now - start
     if (past < window) {
       found.moved = past < 0
-      taken.start = past < 0 ? now : start
+      taken.start = past < 0 ? startAt(now, step) : start
       taken.current = windows.current(slot)
       taken.previous = windows.previous(slot)
     } else if (past < span) {
@@ -33,7 +33,7 @@ export function windowTake(states: AnyStates, step: SlidingWindowStep, general: 
     } else begin(now)
   }
   const begin = (now: Micros): void => {
-    taken.start = now
+    taken.start = startAt(now, step)
     taken.current = taken.previous = 0
   }
   const fits = (past: Micros, current: number, previous: number): boolean =>

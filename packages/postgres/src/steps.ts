@@ -49,7 +49,7 @@ function numbersOf(step: SentStep): string {
       })
     }
     case 'sliding-window': {
-      const { limit, check, calendar } = step
+      const { limit, check, calendar, ticks, tick, offset } = step
       // The last start is repeated if a calendar has fewer than four.
       const start = (i: number): number => calendar?.[i] ?? calendar?.at(-1) ?? 0
       return inOrder(SLIDING_WINDOW_STEP, {
@@ -62,6 +62,8 @@ function numbersOf(step: SentStep): string {
         start2: start(1),
         start3: start(2),
         start4: start(3),
+        clock: offset === null ? 0 : ticks * tick,
+        offset: offset ?? 0,
       })
     }
     case 'sliding-log':

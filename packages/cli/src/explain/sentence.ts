@@ -55,6 +55,8 @@ function quotaText(quota: Quota, what: string): string {
   if (quota.kernel === 'sliding-log') return `make ${some(limit, what)} in any ${window}, exactly`
   if (quota.kernel === 'sliding-window' && quota.calendar !== null)
     return `make ${some(limit, what)} in each ${periodText(quota.calendar)}`
+  if (quota.kernel === 'sliding-window' && quota.offset !== null)
+    return `make ${some(limit, what)} in each ${window} of the clock`
   if (quota.kernel === 'sliding-window' && quota.fixed)
     return `make ${some(limit, what)} in each ${window} from the first of them`
   if (quota.kernel === 'sliding-window') return `make about ${some(limit, what)} in any ${window}`

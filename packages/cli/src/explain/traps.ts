@@ -1,3 +1,4 @@
+import type { Quota } from '@spillway/core'
 import { maxUnits } from '@spillway/core/internal'
 import type { RulePolicy } from '@spillway/core/rules'
 import { count, span } from '../format.ts'
@@ -26,6 +27,13 @@ const keysOf = ({ key }: RulePolicy): readonly string[] => [key].flat()
 const costOf = ({ cost, defaultCost = 1, maxCost = Infinity }: RulePolicy): number =>
   typeof cost === 'number' ? cost : Math.min(defaultCost, maxCost)
 const WRITTEN = /^(header|query|cookie):/
+
+const isClockWindow = (quota: Quota): boolean =>
+  quota.kernel === 'bucket'
+    ? quota.schedule?.amount === quota.limit
+    : quota.kernel === 'sliding-window' && quota.offset !== null
+const isKeyWindow = (quota: Quota): boolean =>
+  quota.kernel === 'sliding-window' && quota.fixed && quota.calendar === null && quota.offset === null
 
 const LOOKS: readonly Look[] = [
   (policy) => {
@@ -76,14 +84,14 @@ const LOOKS: readonly Look[] = [
         ]
       : undefined,
   ({ quota, mode }) =>
-    quota.kernel === 'bucket' && quota.schedule?.amount === quota.limit && mode !== 'shadow' && quota.limit > 1
+    isClockWindow(quota) && mode !== 'shadow' && quota.limit > 1
       ? [
           'window-boundary',
           `up to ${count(2 * quota.limit)} are allowed around a window boundary, and all clients are refilled at the same time. A token_bucket has no window boundary.`,
         ]
       : undefined,
   ({ quota, mode }) =>
-    quota.kernel === 'sliding-window' && quota.fixed && quota.calendar === null && mode !== 'shadow' && quota.limit > 1
+    isKeyWindow(quota) && mode !== 'shadow' && quota.limit > 1
       ? [
           'window-boundary',
           `up to ${count(2 * quota.limit)} are allowed around a window boundary of a key. A token_bucket has no window boundary.`,

@@ -108,6 +108,7 @@ function configOf(quota: Quota): readonly [algorithm: string, config: Config] {
       return ['sliding_log', window()]
     case 'sliding-window':
       if (quota.calendar !== null) return ['calendar_window', calendarConfig(quota.limit, quota.calendar)]
+      if (quota.offset !== null) return ['fixed_window', clockWindow(quota.limit, quota.window, quota.offset)]
       return quota.fixed ? ['fixed_window', { ...window(), align: 'first' }] : ['sliding_window', window()]
     case 'warm-up':
       return [
@@ -157,10 +158,8 @@ function scheduledConfig(
   { limit, overdraft, start }: BucketQuota,
   { interval, amount, offset }: NonNullable<BucketQuota['schedule']>,
 ): readonly [string, Config] {
-  if (amount === limit && overdraft === 0 && start === null) {
-    const moved = offset === 0 ? {} : { offset: duration(interval - offset) }
-    return ['fixed_window', { limit, window: duration(interval), ...moved }]
-  }
+  if (amount === limit && overdraft === 0 && start === null)
+    return ['fixed_window', clockWindow(limit, interval, offset)]
   const lacking = start === null ? 0 : start.lacking
   return [
     'token_bucket',
@@ -174,6 +173,12 @@ function scheduledConfig(
     },
   ]
 }
+
+const clockWindow = (limit: number, window: Micros, offset: Micros): Config => ({
+  limit,
+  window: duration(window),
+  ...(offset !== 0 && { offset: duration(window - offset) }),
+})
 
 const PERIODS: readonly Micros[] = [1e6, 60e6, 3_600e6, 86_400e6]
 

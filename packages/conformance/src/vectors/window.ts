@@ -25,6 +25,26 @@ export const windowVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
     ],
   },
   {
+    name: 'a fixed window of more units than microseconds is of the clock, too, and owes what is charged until its end',
+    quota: fixedWindow({ limit: 1e12, window: '10s', offset: '3s' }),
+    rows: [
+      [0, 'consume', 1e12 - 1, true, 1, 0, 3_000],
+      [2_999.999, 'consume', 2, false, 1, 0.001, 0.001],
+      [2_999.999, 'consume', 1, true, 0, 0, 0.001],
+      [3_000, 'consume', 1e12, true, 0, 0, 10_000],
+      // The clock steps back behind the start of the window, which then is the one before.
+      [2_000, 'consume', 1, false, 0, 1_000, 1_000],
+      [3_000, 'consume', 1, true, 1e12 - 1, 0, 10_000],
+      [9_000, 'charge', 2e12, true, 0, 0, 4_000],
+      [9_000, 'consume', 1e12 + 1, false, 0, Infinity, 4_000],
+      [13_000, 'consume', 5, true, 1e12 - 5, 0, 10_000],
+      [14_000, 'refund', 5, true, 1e12, 0, 0, 8],
+      // Of an earlier window, nothing is left to refund.
+      [14_000, 'consume', 3, true, 1e12 - 3, 0, 9_000],
+      [14_000, 'refund', 1, true, 1e12 - 3, 0, 9_000, 0],
+    ],
+  },
+  {
     name: 'a fixed window may start at the first request, and ends all at once',
     quota: fixedWindow({ limit: 3, window: '10s', align: 'first' }),
     rows: [

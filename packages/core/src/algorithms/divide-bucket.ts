@@ -27,6 +27,6 @@ export function divideBucket({ schedule, start: whole, ...quota }: BucketQuota, 
     ...counts,
     window,
     start: startIn({ ticksPerUnit: 1, scale: 1 }),
-    ...scheduled('divideQuota', { amount, interval, offset: schedule.offset }, amount, 'fewer replicas'),
+    ...scheduled({ amount, interval, offset: schedule.offset }),
   })
 }

@@ -4,7 +4,7 @@ import { windowKernel } from '../kernels/kernels.ts'
 import type { SlidingWindowStep, SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import { windowChecks } from '../quotas/quota-checks.ts'
 import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
-import { windowQuota } from '../quotas/window-quota.ts'
+import { fixedQuota, slidingQuota } from '../quotas/window-quota.ts'
 import { windowStep } from '../steps/window-step.ts'
 import type { Algorithm } from './algorithm.ts'
 import { shareOf, splitWindow } from './shares.ts'
@@ -15,8 +15,9 @@ export const windowAlgorithm: Algorithm<SlidingWindowQuota, SlidingWindowStep, S
   checks: windowChecks,
   stepFor: windowStep,
   decider: (policy, quota, cost) => (quota.calendar === null ? decideWindow : decideCalendar)(policy, quota, cost),
-  divide: (quota, replicas) =>
-    quota.calendar === null
-      ? windowQuota('divideQuota', splitWindow(quota, replicas), quota.fixed)
-      : Object.freeze({ ...quota, limit: shareOf(quota.limit, replicas) }),
+  divide(quota, replicas) {
+    if (quota.calendar !== null) return Object.freeze({ ...quota, limit: shareOf(quota.limit, replicas) })
+    const share = splitWindow(quota, replicas)
+    return quota.fixed ? fixedQuota('divideQuota', share, quota.offset) : slidingQuota('divideQuota', share)
+  },
 }

@@ -42,7 +42,9 @@ function build(what: string, { limit, unit, timeZone = 'UTC', firstDay }: Calend
   checkFirstDay(what, unit, firstDay)
   const window = days * DAY_MS * 1000
   const calendar = calendarOf(what, unit, timeZone, firstDay ?? 1)
-  return fixed(Object.freeze({ kernel: 'sliding-window', limit, window, tick: window, fixed: true, calendar }))
+  return fixed(
+    Object.freeze({ kernel: 'sliding-window', limit, window, tick: window, fixed: true, calendar, offset: null }),
+  )
 }
 
 function checkFirstDay(what: string, unit: CalendarUnit, firstDay: unknown): void {

@@ -7,7 +7,7 @@ import { micros, microsOrZero } from '../common/time.ts'
 import { bucketQuota, noUnits, scheduled } from '../quotas/bucket-quota.ts'
 import type { FixedWindowOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota, SlidingWindowQuota } from '../quotas/quota-types.ts'
-import { windowQuota } from '../quotas/window-quota.ts'
+import { fixedQuota } from '../quotas/window-quota.ts'
 
 const bucket = register('bucket', bucketAlgorithm)
 const fixed = register('sliding-window', windowAlgorithm)
@@ -16,31 +16,28 @@ const fixed = register('sliding-window', windowAlgorithm)
  * Returns a quota of `limit` units in each window; all of them refill at the window's end. Around a window boundary,
  * over-admission is up to twice the limit; `tokenBucket` has none. With `align: 'first'`, a window starts at a key's first
  * request that is allowed. Throws a `QuotaError` if an option is invalid.
+ *
+ * A window of the clock is kept as a bucket, and one of more units than microseconds as a count: a charge beyond the limit is
+ * then owed until the window's end.
  */
 export function fixedWindow(options: FixedWindowOptions & { readonly align: 'first' }): SlidingWindowQuota
-/** Returns a quota of `limit` units in each window of the clock; all of them refill at the window's end. */
-export function fixedWindow(options: FixedWindowOptions & { readonly align?: 'clock' }): BucketQuota
 /** Returns a quota of `limit` units in each window; all of them refill at the window's end. */
 export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota
 export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingWindowQuota {
   checkOptions('fixedWindow', options, ['limit', 'window', 'align', 'offset'])
-  if (isAlignedToFirst(options)) return fixed(windowQuota('fixedWindow', options, true))
+  if (isAlignedToFirst(options)) return fixed(fixedQuota('fixedWindow', options, null))
   const limit = checkWhole('fixedWindow limit', options.limit, 0)
   const window = micros(options.window, 'fixedWindow window')
-  const offset = microsOrZero(options.offset ?? 0, 'fixedWindow offset') % window
+  const offset = (window - (microsOrZero(options.offset ?? 0, 'fixedWindow offset') % window)) % window
   if (limit === 0) return bucket(noUnits(window))
+  if (limit > window) return fixed(fixedQuota('fixedWindow', options, offset))
   return bucket(
     bucketQuota('fixedWindow', {
       limit,
       immediateUnits: limit,
       overdraft: 0,
       start: null,
-      ...scheduled(
-        'fixedWindow',
-        { interval: window, amount: limit, offset: (window - offset) % window },
-        window,
-        `write align: 'first'${offset === 0 ? '' : ' without offset'}: each window then starts at a key's first request`,
-      ),
+      ...scheduled({ interval: window, amount: limit, offset }),
       window,
     }),
   )

@@ -3,7 +3,7 @@ import { windowAlgorithm } from '../algorithms/sliding-window.ts'
 import { checkOptions } from '../common/options.ts'
 import type { WindowOptions } from '../quotas/quota-options.ts'
 import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
-import { windowQuota } from '../quotas/window-quota.ts'
+import { slidingQuota } from '../quotas/window-quota.ts'
 
 const sliding = register('sliding-window', windowAlgorithm)
 
@@ -14,5 +14,5 @@ const sliding = register('sliding-window', windowAlgorithm)
  */
 export function slidingWindow(options: WindowOptions): SlidingWindowQuota {
   checkOptions('slidingWindow', options, ['limit', 'window'])
-  return sliding(windowQuota('slidingWindow', options, false))
+  return sliding(slidingQuota('slidingWindow', options))
 }

@@ -48,12 +48,13 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
       `tokenBucket refill must divide the rate into whole units: ${limit} per ${formatValue(options.per)} is no whole number every ${formatValue(options.refill)}. Use a limit of ${wholeLimit(limit, per, interval)}, change refill, or leave refill out to refill continuously.`,
     )
   }
-  const schedule = scheduled(
-    'tokenBucket',
-    { interval, amount, offset: 0 },
-    per,
-    'leave refill out to refill continuously',
-  )
+  if (amount > interval) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_QUOTA',
+      `tokenBucket refill must be at most one unit a microsecond, in which it counts; got ${amount} units every ${formatValue(options.refill)}. Use a limit of ${per} at most, leave refill out to refill continuously, or write fixedWindow({ limit: ${Math.min(burst, amount)}, window: ${formatValue(options.refill)} }).`,
+    )
+  }
+  const schedule = scheduled({ interval, amount, offset: 0 })
   const window = Math.ceil(burst / amount) * interval
   return bucket(
     bucketQuota('tokenBucket', { ...counts, window, start: startOf(options, burst, schedule), ...schedule }),

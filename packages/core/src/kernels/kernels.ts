@@ -26,6 +26,7 @@ import {
   type SlidingWindowStep,
   type SlidingWindowTaken,
   slidingWindow,
+  startAt,
   windowsOver,
 } from './sliding-window.ts'
 import { fullBy } from './start.ts'
@@ -80,13 +81,10 @@ export const bucketKernel: Kernel<BucketStep, BucketOutcome, BucketTaken> = {
 
 const isWindowState = (state: State): state is SlidingWindowState => typeof state === 'object' && 'start' in state
 
-function adoptedWindow(
-  state: State,
-  now: Micros,
-  { limit, ticks, tick, calendar }: SlidingWindowStep,
-): SlidingWindowState | undefined {
+function adoptedWindow(state: State, now: Micros, step: SlidingWindowStep): SlidingWindowState | undefined {
+  const { limit, ticks, tick, calendar } = step
   const { units, since } = countedBy(state, now, limit, ticks * tick)
-  const start = calendar === null ? since : calendar.windowAt(undefined, now).start
+  const start = calendar === null ? startAt(since, step) : calendar.windowAt(undefined, now).start
   return units === 0 || since < start ? undefined : { start, current: units, previous: 0 }
 }
 

@@ -2,10 +2,10 @@ import type { Micros } from '../common/time.ts'
 
 /**
  * The sliding-window kernel: the counts of the current and the previous window. A fixed window that starts at a key's
- * first request has no previous count: all its units refill at its end. Nor has a window of a calendar, which starts with a
- * period of the calendar: `kernels/calendar.ts`.
+ * first request, or with a window of the clock, has no previous count: all its units refill at its end. Nor has a window of
+ * a calendar, which starts with a period of the calendar: `kernels/calendar.ts`.
  *
- * A key's first window starts with its first request. The units used are those of the current window, plus a share of the
+ * The first window of a key starts with its first request, unless the clock starts it. The units used are those of the current window, plus a share of the
  * previous window's: the share of the current window that is still to come, rounded down to whole units. This is an
  * estimate: over-admission is up to twice the limit within one window's length.
  *
@@ -26,6 +26,8 @@ export interface SlidingWindowStep {
   readonly fixed: boolean
   /** The periods that windows are; `null` if all windows have one length. */
   readonly calendar: Calendar | null
+  /** Added to the clock, at whose multiples of a window's length windows then start; `null` starts them at a key's request. */
+  readonly offset: Micros | null
   /** The most units a window counts: larger charges are cut. */
   readonly most: number
   /**
@@ -75,7 +77,8 @@ export interface SlidingWindowOutcome {
 /**
  * Steps a sliding window.
  *
- * A window that starts after now was started before the clock stepped back: it is made to start now, with all its units used.
+ * A window that starts after now was started before the clock stepped back: it is made to start now, or to be the clock's
+ * window at now, with all its units used.
  */
 export function slidingWindow(
   state: SlidingWindowState | undefined,
@@ -85,7 +88,9 @@ export function slidingWindow(
   const window = step.ticks * step.tick
   const over = step.fixed && state !== undefined && now - state.start >= window
   const base =
-    step.calendar === null ? turned(over ? undefined : state, now, window) : step.calendar.windowAt(state, now)
+    step.calendar === null
+      ? turned(over ? undefined : state, now, window, startAt(now, step))
+      : step.calendar.windowAt(state, now)
   const rest = step.ticks - Math.floor((now - base.start) / step.tick)
   const allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
   const next =
@@ -99,9 +104,13 @@ export function slidingWindow(
   }
 }
 
-function turned(state: SlidingWindowState | undefined, now: Micros, window: Micros): SlidingWindowState {
-  if (state === undefined || now - state.start >= 2 * window) return { start: now, current: 0, previous: 0 }
-  if (now < state.start) return { ...state, start: now }
+/** The start of a window that begins at a time, or is the clock's at that time. */
+export const startAt = (now: Micros, { offset, ticks, tick }: SlidingWindowStep): Micros =>
+  offset === null ? now : now - ((now + offset) % (ticks * tick))
+
+function turned(state: SlidingWindowState | undefined, now: Micros, window: Micros, start: Micros): SlidingWindowState {
+  if (state === undefined || now - state.start >= 2 * window) return { start, current: 0, previous: 0 }
+  if (now < state.start) return { ...state, start }
   if (now - state.start < window) return state
   return { start: state.start + window, current: 0, previous: state.current }
 }

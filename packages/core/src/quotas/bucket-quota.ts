@@ -46,19 +46,14 @@ export const noUnits = (window: Micros): BucketQuota =>
     start: null,
   })
 
-/** The schedule of a bucket that refills whole amounts at intervals. `instead` says what to write for more units. */
-export function scheduled(
-  what: string,
-  { interval, amount, offset }: Omit<RefillSchedule, 'tick'>,
-  most: number,
-  instead: string,
-): Pick<BucketQuota, 'ticksPerUnit' | 'scale' | 'schedule'> {
+/** The schedule of a bucket that refills whole amounts at intervals: at most a unit a microsecond, in which it counts. */
+export function scheduled({
+  interval,
+  amount,
+  offset,
+}: Omit<RefillSchedule, 'tick'>): Pick<BucketQuota, 'ticksPerUnit' | 'scale' | 'schedule'> {
   const tick = Math.floor(interval / amount)
-  if (tick >= 1) return { ticksPerUnit: 1, scale: 1, schedule: Object.freeze({ interval, amount, tick, offset }) }
-  throw new QuotaError(
-    'ERR_SPILLWAY_QUOTA',
-    `${what}: ${amount} units every ${interval} µs is more than one a microsecond, in which it counts. Use a limit of ${most} at most, or ${instead}.`,
-  )
+  return { ticksPerUnit: 1, scale: 1, schedule: Object.freeze({ interval, amount, tick, offset }) }
 }
 
 /** The frozen quota. Throws a QuotaError if the bucket takes longer to fill than {@link LONGEST}. */

@@ -75,8 +75,9 @@ export const windowChecks: QuotaChecks<SlidingWindowQuota> = {
   // A copy of plain data loses the methods of a calendar.
   isComplete: ({ limit, window, tick, calendar }) =>
     isWhole(limit, 0) && areWhole(window, tick) && (calendar === null || typeof calendar?.windowAt === 'function'),
-  agree({ limit, window, tick, fixed, calendar }) {
+  agree({ limit, window, tick, fixed, calendar, offset }) {
     if (typeof fixed !== 'boolean' || window > LONGEST) return false
+    if (offset !== null && !(fixed && isWhole(offset, 0) && offset < window && calendar === null)) return false
     return calendar === null ? window % tick === 0 && limit * (window / tick) <= MOST_SHARES : fixed && tick === window
   },
 }

@@ -49,8 +49,13 @@ export interface SlidingWindowQuota {
   readonly tick: Micros
   /** Whether all units refill at the window's end: the previous window does not count. */
   readonly fixed: boolean
-  /** The calendar whose periods the windows are; `null` starts them at a key's first request. */
+  /** The calendar whose periods the windows are; `null` if all of them have one length. */
   readonly calendar: ZonedPeriods | null
+  /**
+   * Added to the clock, at whose multiples of `window` the windows of all keys start, in microseconds; `null` starts them at
+   * a key's first request.
+   */
+  readonly offset: Micros | null
 }
 
 /** A quota kept as a log. */

@@ -12,7 +12,7 @@ export function windowStep(
   cost: number,
   { original }: StepOptions,
 ): SlidingWindowStep {
-  const { limit, window, tick, fixed, calendar } = quota
+  const { limit, window, tick, fixed, calendar, offset } = quota
   const needs = needsUnits(verb)
   const ticks = window / tick
   const most = Math.floor(MOST_COUNTED / ticks)
@@ -25,6 +25,7 @@ export function windowStep(
     tick,
     fixed,
     calendar,
+    offset,
     most,
     since: (original as SlidingWindowTaken | undefined)?.start ?? 0,
     peek: verb === 'peek',

@@ -67,7 +67,8 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
     case 'sliding-window': {
       const window = step.ticks * step.tick
       if (cached.kernel !== 'sliding-window' || cached.ticks * cached.tick !== window) return false
-      if (cached.fixed !== step.fixed || cached.calendar !== step.calendar) return false
+      if (cached.fixed !== step.fixed || cached.calendar !== step.calendar || cached.offset !== step.offset)
+        return false
       // The start of the next window depends on the stored state.
       return now - (state as SlidingWindowState).start < window
     }

@@ -41,7 +41,7 @@ export function fromExpressRateLimitStore(
       )
     }
     const { step } = op
-    const isFixed = step.kernel === 'sliding-window' && step.fixed && step.calendar === null
+    const isFixed = step.kernel === 'sliding-window' && step.fixed && step.calendar === null && step.offset === null
     if (isFixed && step.ticks * step.tick === window) return step
     throw unsupportedStore(`counts fixedWindow({ limit, window: ${options.windowMs}, align: 'first' }) only`)
   }

@@ -42,7 +42,10 @@ export const BUCKET_STEP = [
   'lackingEarly',
 ] as const
 
-/** `start1` to `start4` are the starts of a calendar's periods, or 0. */
+/**
+ * `start1` to `start4` are the starts of a calendar's periods, or 0. `clock` is the length of windows of the clock and `offset`
+ * their offset, or 0.
+ */
 export const SLIDING_WINDOW_STEP = [
   'kernel',
   'peek',
@@ -58,6 +61,8 @@ export const SLIDING_WINDOW_STEP = [
   'start2',
   'start3',
   'start4',
+  'clock',
+  'offset',
 ] as const
 
 export const SLIDING_LOG_STEP = ['kernel', 'peek', 'increment', 'check', 'limit', 'window', 'since'] as const

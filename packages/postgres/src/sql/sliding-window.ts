@@ -10,11 +10,16 @@ const base = fieldsOf('base', WINDOW)
  * The sliding-window kernel in SQL: the arithmetic of `kernels/sliding-window.ts` and `kernels/calendar.ts` of core.
  */
 export const slidingWindowSql = ({ fn }: Names): string => `
-CREATE OR REPLACE FUNCTION ${fn('turned')}(state int8[], now int8, "window" int8) RETURNS int8[]
+CREATE OR REPLACE FUNCTION ${fn('start_at')}(now int8, step int8[]) RETURNS int8
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE ${step.clock} WHEN 0 THEN now ELSE now - (now + ${step.offset}) % ${step.clock} END
+$$;
+
+CREATE OR REPLACE FUNCTION ${fn('turned')}(state int8[], now int8, "window" int8, start int8) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
-    WHEN state IS NULL OR now - ${state.start} >= 2 * "window" THEN ARRAY[now, 0, 0]
-    WHEN now < ${state.start} THEN ARRAY[now, ${state.current}, ${state.previous}]
+    WHEN state IS NULL OR now - ${state.start} >= 2 * "window" THEN ARRAY[start, 0, 0]
+    WHEN now < ${state.start} THEN ARRAY[start, ${state.current}, ${state.previous}]
     WHEN now - ${state.start} < "window" THEN state
     ELSE ARRAY[${state.start} + "window", 0, ${state.current}] END
 $$;
@@ -62,7 +67,8 @@ DECLARE
   base int8[]; rest int8; allowed bool; next int8[];
 BEGIN
   base := CASE WHEN ${step.start4} > 0 THEN ${fn('window_at')}(${starts}, state, now)
-    ELSE ${fn('turned')}(CASE WHEN ${step.fixed} = 0 OR now - ${state.start} < ticks * tick THEN state END, now, ticks * tick) END;
+    ELSE ${fn('turned')}(CASE WHEN ${step.fixed} = 0 OR now - ${state.start} < ticks * tick THEN state END, now, ticks * tick,
+      ${fn('start_at')}(now, step)) END;
   rest := ticks - (now - ${base.start}) / tick;
   allowed := ${base.previous} * rest < (${step.limit} - ${base.current} - ${step.check} + 1) * ticks;
   next := CASE WHEN ${step.increment} < 0 THEN ${fn('sliding_window_less')}(base, step)

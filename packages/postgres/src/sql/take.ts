@@ -120,7 +120,7 @@ BEGIN
   RETURN CASE WHEN units = 0 THEN NULL
     WHEN ${kernel} = ${KERNELS['sliding-log']} THEN ARRAY[since, units]
     WHEN ${kernel} = ${KERNELS.penalty} THEN ARRAY[now, since, units, 0, 0, 0, 0, 0, 0, 0, 0]
-    ELSE ARRAY[since, units, 0] END;
+    ELSE ARRAY[${fn('start_at')}(since, step), units, 0] END;
 END
 $$;
 

@@ -1,8 +1,12 @@
 /** The sliding-window kernel in Lua: the arithmetic of `kernels/sliding-window.ts` and `kernels/calendar.ts` of core. */
 export const slidingWindowLua = /* lua */ `
-local function turned(state, now, window)
-  if state == nil or now - state.start >= 2 * window then return { start = now, current = 0, previous = 0 } end
-  if now < state.start then return { start = now, current = state.current, previous = state.previous } end
+local function startAt(now, step)
+  return step.offset and now - fmod(now + step.offset, step.ticks * step.tick) or now
+end
+
+local function turned(state, now, window, start)
+  if state == nil or now - state.start >= 2 * window then return { start = start, current = 0, previous = 0 } end
+  if now < state.start then return { start = start, current = state.current, previous = state.previous } end
   if now - state.start < window then return state end
   return { start = state.start + window, current = 0, previous = state.current }
 end
@@ -46,7 +50,8 @@ end
 local function slidingWindow(state, now, step)
   local window = step.ticks * step.tick
   local over = step.fixed and state ~= nil and now - state.start >= window
-  local base = step.calendar and windowAt(step.calendar, state, now) or turned(not over and state or nil, now, window)
+  local base = step.calendar and windowAt(step.calendar, state, now)
+    or turned(not over and state or nil, now, window, startAt(now, step))
   local rest = step.ticks - floor((now - base.start) / step.tick)
   local allowed = base.previous * rest < (step.limit - base.current - step.check + 1) * step.ticks
   local next = step.increment < 0 and refundWindow(base, step) or takeWindow(base, step)
@@ -60,7 +65,7 @@ kernels['sliding-window'] = {
   owns = function(state) return type(state) == 'table' and state.start ~= nil end,
   adopt = function(state, now, step, _, countedBy)
     local units, since = countedBy(state, now, step.limit, step.ticks * step.tick)
-    local start = step.calendar and windowAt(step.calendar, nil, now).start or since
+    local start = step.calendar and windowAt(step.calendar, nil, now).start or startAt(since, step)
     return units > 0 and since >= start and { start = start, current = units, previous = 0 } or nil
   end,
   step = slidingWindow,

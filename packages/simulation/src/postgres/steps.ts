@@ -21,9 +21,16 @@ function stepOf([kernel, isPeek, increment = 0, check = 0, ...rest]: readonly nu
     case 1:
       return { kernel: 'bucket', ...common, ...bucketOf(rest) }
     case 2: {
-      const starts = g === 0 ? null : [g, h, ...others.slice(0, 2)]
+      const [third, fourth, clock, offset] = others
+      const starts = g === 0 ? null : [g, h, third, fourth]
       const window = { limit: a, ticks: b, tick: c, most: d, since: e, fixed: f === 1 }
-      return { kernel: 'sliding-window', ...common, ...window, calendar: starts } as SentStep
+      return {
+        kernel: 'sliding-window',
+        ...common,
+        ...window,
+        calendar: starts,
+        offset: clock === 0 ? null : offset,
+      } as SentStep
     }
     case 3:
       return { kernel: 'sliding-log', ...common, limit: a, window: b, since: c }

@@ -41,6 +41,7 @@ const UNSENT = {
   schedule: null,
   start: null,
   calendar: null,
+  offset: null,
   peek: false,
 }
 
