@@ -1,4 +1,4 @@
-import { covers } from '../common/covers.ts'
+import { Covering } from '../common/covers.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 
 /** What makes policies tiers of one group. */
@@ -26,23 +26,25 @@ export const areTiers = (a: Tier, b: Tier): boolean =>
  * one that spills over to a tier of its own group, which never counts the same request.
  */
 export function checkTiers(policies: readonly TierOptions[]): void {
-  const groups = new Map<string, TierOptions[]>()
+  const groups = new Map<string, Covering<TierOptions>>()
+  const byName = new Map(policies.map((policy) => [policy.name, policy]))
   for (const policy of policies) {
     const { tiers, spill, mode = 'enforce' } = policy
     if (tiers === undefined) continue
     if (typeof tiers !== 'string' || tiers === '') {
       throw invalidTiers(`tiers must be the name of a group, such as 'plan'; got ${formatValue(tiers)}.`)
     }
-    const group = groups.get(`${mode} ${tiers}`) ?? []
+    const group = groups.get(`${mode} ${tiers}`) ?? new Covering()
     groups.set(`${mode} ${tiers}`, group)
-    const before = group.find((other) => covers(other.match, policy.match))
-    group.push(policy)
+    const before = group.firstOver(policy.match)
+    group.add(policy)
     if (before !== undefined) {
       throw invalidTiers(
         `tier ${nameOf(policy)} counts no request, because ${nameOf(before)} before it matches all requests that it matches. Write ${nameOf(policy)} first, or leave out its tiers if both shall count.`,
       )
     }
-    if (spill !== undefined && policies.some((other) => other.name === spill && areTiers(policy, other))) {
+    const spilled = spill === undefined ? undefined : byName.get(spill)
+    if (spilled !== undefined && areTiers(policy, spilled)) {
       throw invalidTiers(
         `tier ${nameOf(policy)} spills over to ${formatValue(spill)}, a tier of its own group, which does not count the same request. Name a policy outside of the group.`,
       )

@@ -1,4 +1,4 @@
-import { covers } from '../common/covers.ts'
+import { Covering } from '../common/covers.ts'
 import type { RulePolicy } from './rule-policy.ts'
 
 /**
@@ -19,14 +19,16 @@ export function withTiers(policies: readonly RulePolicy[]): readonly RulePolicy[
   const fallbacks = policies.map((policy, i) =>
     isAlone(policy) ? policies.slice(i + 1).find((later) => isAlone(later) && isTierOf(policy, later)) : undefined,
   )
+  const used = new Set(fallbacks)
+  const groups = new Map<RulePolicy, Covering<RulePolicy>>()
   return policies.map((policy, i) => {
-    const isFallback = fallbacks.includes(policy)
-    if (isFallback) return { ...policy, tiers: groupOf(policy, policies) }
+    if (used.has(policy)) return { ...policy, tiers: groupOf(policy, policies) }
     const fallback = fallbacks[i]
     if (fallback === undefined) return policy
-    const isReached = policies
-      .slice(0, i)
-      .every(({ match }, j) => fallbacks[j] !== fallback || !covers(match, policy.match))
+    const before = groups.get(fallback) ?? new Covering()
+    groups.set(fallback, before)
+    const isReached = before.firstOver(policy.match) === undefined
+    before.add(policy)
     return isReached ? { ...policy, tiers: groupOf(fallback, policies) } : policy
   })
 }
