@@ -1,7 +1,9 @@
+import { createServer } from 'node:http'
 import * as onExpress from '@spillway/express'
 import * as onFastify from '@spillway/fastify'
 import * as onHono from '@spillway/hono'
 import * as onKoa from '@spillway/koa'
+import * as onNode from '@spillway/node'
 import express, { type ErrorRequestHandler } from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
@@ -18,6 +20,16 @@ const uncalled: Readonly<Record<string, () => Promise<string>>> = {
     const app = express()
       .use(onExpress.rateLimit as never)
       .use(tell)
+    return (await supertest(app).get('/')).text
+  },
+  Node: async () => {
+    const app = createServer((req, res) => {
+      try {
+        ;(onNode.rateLimit as never as (...args: unknown[]) => void)(req, res, () => {})
+      } catch (error) {
+        res.end((error as Error).message)
+      }
+    })
     return (await supertest(app).get('/')).text
   },
   Koa: async () => {

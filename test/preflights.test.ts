@@ -12,6 +12,7 @@ import * as forH3 from '@spillway/h3'
 import * as forH31 from '@spillway/h3/v1'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import { Elysia } from 'elysia'
 import express from 'express'
 import fastify from 'fastify'
@@ -69,6 +70,15 @@ const fetchHandler = (options: Options) =>
   forFetch.rateLimit(options as never)((request: Request) => responseTo(new URL(request.url).pathname))
 
 const frameworks: Readonly<Record<string, (options: Options) => Send | Promise<Send>>> = {
+  Node: (options) => {
+    const limit = forNode.rateLimit(options as never)
+    return overNode((req, res) =>
+      limit(req, res, () => {
+        const { status, headers } = answerTo(req.url as string)
+        res.writeHead(status, headers).end()
+      }),
+    )
+  },
   Express: (options) => {
     const app = express().use(forExpress.rateLimit(options as never))
     return overNode(

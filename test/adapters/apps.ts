@@ -3,6 +3,7 @@ import { getRequestListener } from '@hono/node-server'
 import * as forExpress from '@spillway/express'
 import * as forFastify from '@spillway/fastify'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import express from 'express'
 import fastify from 'fastify'
 import Koa from 'koa'
@@ -28,6 +29,17 @@ export const frameworks: Record<string, (options: Options) => RequestListener> =
       res.set('etag', ETAG).send('ok')
     })
     return app
+  },
+  Node: (options) => {
+    const limit = forNode.rateLimit(options as never)
+    return (req, res) =>
+      limit(req, res, (error) => {
+        const [path] = (req.url as string).split('?', 1)
+        if (error !== undefined || path === '/fails' || path === '/shared') return res.writeHead(500).end('no')
+        if (path === '/cached') res.setHeader('etag', ETAG)
+        if (path === '/cached' && req.headers['if-none-match'] === ETAG) return res.writeHead(304).end()
+        return res.writeHead(200, { 'content-type': TEXT }).end('ok')
+      })
   },
   Koa: (options) => {
     const shared = new Error('the same each time')
