@@ -1,8 +1,11 @@
+import { joinHeaders } from '../http/headers/headers.ts'
 import { guardOf, type PlainGuard } from '../http/pipeline/guard.ts'
 import { install, type Pipeline } from '../http/pipeline/install.ts'
+import type { Parts } from '../http/pipeline/parts.ts'
 import type { Feature } from '../http/pipeline/seams.ts'
 import type { RequestDecision } from '../http/pipeline/verdict.ts'
 import type { RequestReader } from '../http/requests/reader.ts'
+import { whenAnswered } from '../http/requests/upgrade.ts'
 import type { Store } from '../stores/store.ts'
 import { answers } from './answers/index.ts'
 import { blocks } from './blocks/index.ts'
@@ -46,6 +49,9 @@ const ALL: readonly Feature[] = [
   settling,
   byKey,
 ]
+
+/** What these need of every adapter. */
+export const ALL_PARTS: Required<Pick<Parts<never>, 'join' | 'whenAnswered'>> = { join: joinHeaders, whenAnswered }
 
 const FULL: Pipeline = /* @__PURE__ */ install(ALL)
 

@@ -96,6 +96,12 @@ export function guardOf<R, S>(
   })
 }
 
+/** Adds what a guard does besides to the middleware that passes requests to it. */
+export const withGuard = <L extends object, R, S>(
+  limit: L,
+  { calls, replace, decisionOf }: PlainGuard<R, S>,
+): L & Pick<PlainGuard<R, S>, 'replace' | 'decisionOf'> => Object.assign(limit, calls, { replace, decisionOf })
+
 /** Compiles policies, and registers their states instead of those of the policies before. */
 function activate<R, S>(
   given: readonly object[],

@@ -1,7 +1,7 @@
 import type { Store } from '../../stores/store.ts'
-import { joinHeaders } from '../headers/headers.ts'
+import type { joinHeaders } from '../headers/headers.ts'
 import type { RequestReader } from '../requests/reader.ts'
-import { whenAnswered } from '../requests/upgrade.ts'
+import type { whenAnswered } from '../requests/upgrade.ts'
 import type { PlainGuard } from './guard.ts'
 
 /** What only some features need of an adapter. */
@@ -16,14 +16,5 @@ export interface Parts<R> {
   readonly memoryStore?: () => Store
 }
 
-/** What all features need of every adapter. */
-export const ALL_PARTS: Required<Pick<Parts<never>, 'join' | 'whenAnswered'>> = { join: joinHeaders, whenAnswered }
-
 /** Makes what an adapter returns of a guard: middleware, a hook or a plugin. */
 export type LimitOf<R, S, P, L> = (guard: PlainGuard<R, S>, parts: P) => L
-
-/** Adds what a guard does besides to the middleware that passes requests to it. */
-export const withGuard = <L extends object, R, S>(
-  limit: L,
-  { calls, replace, decisionOf }: PlainGuard<R, S>,
-): L & Pick<PlainGuard<R, S>, 'replace' | 'decisionOf'> => Object.assign(limit, calls, { replace, decisionOf })
