@@ -14,6 +14,8 @@ const works: readonly [work: string, most: Counts][] = [
   ['Express, memory, allowed', { call: 59, closure: 2, object: 12 }],
   ['Express, memory, denied', { call: 74, closure: 4, object: 16 }],
   ['Express, Redis, allowed', { call: 149, closure: 47, object: 38 }],
+  ['Koa, memory, allowed', { call: 62, closure: 4, object: 12 }],
+  ['Hono, memory, allowed', { call: 77, closure: 9, object: 13 }],
   ['consumeSync, allowed', { call: 11, closure: 0, object: 1 }],
 ]
 

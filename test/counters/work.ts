@@ -1,10 +1,15 @@
 // Prints how often each counted place ran in one unit of work: `work.ts WORK`. The packages are instrumented.
 
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
 import { perMinute, rateLimit } from '@spillway/express'
+import { rateLimit as honoRateLimit } from '@spillway/hono'
+import { rateLimit as koaRateLimit } from '@spillway/koa'
 import { rateLimiter } from '@spillway/memory'
 import { redisStore } from '@spillway/redis'
 import express from 'express'
+import { Hono } from 'hono'
+import Koa from 'koa'
 import { Line } from '../../bench/line.ts'
 
 /** Runs before it is counted, so that nothing is built or read for the first time: a limiter examines the first 100 requests. */
@@ -22,14 +27,34 @@ performance.now = () => elapsedMs
 /** Does one unit of work. */
 type Work = () => void | Promise<void>
 
-/** A request of one client through Express, over a socket in memory. */
+/** A request of one client through Express. */
 function requestBy(options: Parameters<typeof rateLimit>[0]): Work {
   const app = express()
   app.use(rateLimit(options))
   app.get('/', (_req, res) => {
     res.send('ok')
   })
-  const server = createServer(app)
+  return requestTo(createServer(app))
+}
+
+function requestByKoa(): Work {
+  const app = new Koa()
+  app.use(koaRateLimit({ quota: ENOUGH }))
+  app.use((ctx) => {
+    ctx.body = 'ok'
+  })
+  return requestTo(createServer(app.callback()))
+}
+
+function requestByHono(): Work {
+  const app = new Hono()
+  app.use(honoRateLimit({ quota: ENOUGH }))
+  app.get('/', (c) => c.text('ok'))
+  return requestTo(createServer(getRequestListener(app.fetch)) as Server)
+}
+
+/** A request of one client, over a socket in memory. */
+function requestTo(server: Server): Work {
   Object.assign(server, { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 })
   const line = new Line('::ffff:127.0.0.1')
   server.emit('connection', line)
@@ -47,6 +72,8 @@ const works: Readonly<Record<string, () => Work>> = {
   'Express, memory, allowed': () => requestBy({ quota: ENOUGH }),
   'Express, memory, denied': () => requestBy({ quota: perMinute(1) }),
   'Express, Redis, allowed': () => requestBy({ quota: ENOUGH, store: redisStore(client) }),
+  'Koa, memory, allowed': requestByKoa,
+  'Hono, memory, allowed': requestByHono,
   'consumeSync, allowed': () => {
     const limiter = rateLimiter({ quota: ENOUGH })
     return () => {

@@ -37,10 +37,7 @@ export const limitOf: LimitOf<Context, Context, Parts<Context>, LeanRateLimit> =
     // Not by the state: the app may have replaced or frozen it.
     const limited = lastValueOf(ctx.req, true) !== undefined
     if (decision) Reflect.set(Object(ctx.state), 'rateLimit', decision)
-    setHeaders(
-      ctx,
-      join(headers, limited, (name) => ctx.res.getHeader(name)),
-    )
+    setHeaders(ctx, join(headers, limited, headerOf, ctx.res))
     if (headers.length > 0) keepHeaders(ctx, headers)
     if (after) whenAnswered?.(ctx.res, (status, ended) => void after(status, ctx, ended))
     if (denial && !answer) {
@@ -59,6 +56,8 @@ export const limitOf: LimitOf<Context, Context, Parts<Context>, LeanRateLimit> =
   }
   return withGuard(middleware, guard)
 }
+
+const headerOf = (name: string, res: Context['res']): unknown => res.getHeader(name)
 
 const DONE = /* @__PURE__ */ Promise.resolve()
 

@@ -22,7 +22,8 @@ export interface RequestStates<T> {
 }
 
 const mark = Symbol.for('spillway/1 request')
-const statesBeside = (): WeakMap<object, RequestState<never>> => processState('requests', () => new WeakMap())
+const noStates = (): WeakMap<object, RequestState<never>> => new WeakMap()
+const statesBeside = (): WeakMap<object, RequestState<never>> => processState('requests', noStates)
 
 interface Marked<T> {
   [mark]?: RequestState<T>
