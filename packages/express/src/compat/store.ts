@@ -1,4 +1,4 @@
-import { QuotaError, type Store } from '@spillway/core'
+import { type Logger, QuotaError, type Store } from '@spillway/core'
 import { formatValue } from '@spillway/core/internal'
 
 /** The count of a key in an express-rate-limit store. */
@@ -11,7 +11,7 @@ export interface Counted {
 
 /** A store of express-rate-limit 6 and later. */
 export interface ExpressRateLimitStore {
-  init?(options: { readonly windowMs: number }): void | Promise<void>
+  init?(options: { readonly windowMs: number; readonly logger?: Logger }): void | Promise<void>
   get?(key: string): Promise<Counted | undefined> | Counted | undefined
   increment(key: string): Promise<Counted> | Counted
   decrement(key: string): Promise<void> | void

@@ -2,6 +2,7 @@ import {
   type Duration,
   fixedWindow,
   isSync,
+  type Logger,
   type Micros,
   micros,
   QuotaError,
@@ -57,9 +58,11 @@ export function toExpressRateLimitStore(
   checkOptions('toExpressRateLimitStore', options, ['name', 'windowMs', 'deadline'])
   const { name = 'express-rate-limit' } = options
   const deadline = micros(options.deadline ?? DEADLINE, 'deadline')
+  // That of the limiter which counts with the store, from the version of express-rate-limit on that has one.
+  let own: Logger | undefined
   const logger: StoreLogger = {
     storeErrorOption: 'passOnStoreError',
-    warn: (message) => loggerOf(scopeOf(store).owner).warn(message),
+    warn: (message) => (own ?? loggerOf(scopeOf(store).owner)).warn(message),
   }
   let windows = options.windowMs === undefined ? undefined : windowsOf(options.windowMs)
   const take = (key: string, verb: keyof Windows['steps']): MaybePromise<SlidingWindowTaken> => {
@@ -80,8 +83,9 @@ export function toExpressRateLimitStore(
   const counting: ExpressRateLimitStore = {
     localKeys: isSync(store),
     prefix: name,
-    init: ({ windowMs }) => {
+    init: ({ windowMs, logger: given }) => {
       windows ??= windowsOf(windowMs)
+      own ??= given
     },
     ...(store.deleteAll && {
       resetAll: async () => {

@@ -171,6 +171,24 @@ test.each([undefined, null, 1, 'one'])(
   },
 )
 
+// Reproduces a bug: these warnings went to the console, whatever the limiter's logger.
+test.each([
+  ['ours', ours],
+  ['express-rate-limit', theirs],
+])('a store that fails is reported to the logger of its limiter, %s', async (name, limit) => {
+  const onConsole = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const inner = faultyStore(memoryStore())
+  inner.break('failing')
+  const warnings: string[] = []
+  const logger = { error: () => {}, warn: (message: unknown) => void warnings.push(String(message)) }
+  const store = toExpressRateLimitStore(inner, { name: `logged by ${name}` })
+  const limiter = limit({ store: store as never, passOnStoreError: true, logger, validate: false }) as never
+  expect((await request(appOf(limiter)).get('/')).status).toBe(200)
+  expect(warnings).toEqual([expect.stringContaining('connection lost')])
+  expect(onConsole).not.toHaveBeenCalled()
+  onConsole.mockRestore()
+})
+
 test('a store over ours needs the length of a window', async () => {
   await expect(toExpressRateLimitStore(memoryStore()).increment('a')).rejects.toThrow('needs windowMs')
   expect(await toExpressRateLimitStore(memoryStore(), { windowMs }).increment('a')).toMatchObject({ totalHits: 1 })
