@@ -55,6 +55,7 @@ export const layers = {
 /** @type {Readonly<Record<string, readonly string[]>>} */
 export const features = {
   answers: [],
+  'any-quota': [],
   blocks: ['several'],
   'by-key': ['blocks', 'quotas-by-request', 'selectors', 'shadow', 'spill'],
   costs: ['selectors'],

@@ -1,5 +1,6 @@
 export { emptyAt, runKernel, takenOf } from './algorithms/algorithm.ts'
 export { type DivideQuotaOptions, divideQuota } from './algorithms/divide-quota.ts'
+export type { PreparedTake } from './algorithms/takes/prepared-take.ts'
 export { calendarWindow, perMonth } from './builders/calendar-window.ts'
 export { fixedWindow } from './builders/fixed-window.ts'
 export { penalty } from './builders/penalty.ts'
@@ -75,7 +76,6 @@ export {
   type Deadline,
   isSync,
   type ListedState,
-  type PreparedTake,
   type StateKey,
   type Store,
   type StoreScope,

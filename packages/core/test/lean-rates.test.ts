@@ -44,7 +44,7 @@ test('a lean function builds the same quota as the other of its name, and the pa
   )
 })
 
-test.each([1.5, -1, Number.NaN, '5'])('a lean function rejects %o with the words of the other', (limit) => {
+test.each([-1, Number.NaN, '5'])('a lean function rejects %o with the words of the other', (limit) => {
   const errorOf = (build: (limit: number) => unknown): unknown => {
     try {
       return build(limit as number)
@@ -54,6 +54,10 @@ test.each([1.5, -1, Number.NaN, '5'])('a lean function rejects %o with the words
   }
   expect(errorOf(lean.perMinute)).toBeInstanceOf(Error)
   expect(errorOf(lean.perMinute)).toEqual(errorOf(whole.perMinute))
+})
+
+test('a lean function proposes a whole limit: it has no other function for the same rate', () => {
+  expect(() => lean.perMinute(1.5)).toThrow('perMinute limit must be a whole number, 0 or more; got 1.5. Use 2.')
 })
 
 test.each([

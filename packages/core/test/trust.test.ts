@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { guess } from '../src/common/guess.ts'
 import { type TrustProxy, trustOf } from '../src/features/trusted-proxies/client-address.ts'
 import { parseAddress } from '../src/http/addresses/address.ts'
 import { QuotaError } from '../src/index.ts'
@@ -127,7 +128,7 @@ test.each<[string, unknown, string]>([
   ['a sentence', { hops: 1, header: 'x forwarded for' }, 'the name of a header'],
   ['a misspelt name', { hop: 1 }, 'Did you mean "hops"?'],
 ])('trust in %s is rejected', (_, trust, message) => {
-  const build = () => trustOf(trust as TrustProxy)
+  const build = () => trustOf(trust as TrustProxy, guess)
   expect(build).toThrow(QuotaError)
   expect(build).toThrow(message)
 })

@@ -1,7 +1,7 @@
 import { memoryStore, rateLimiter } from '@spillway/memory'
 import { Hono } from 'hono'
 import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
-import { fixedWindow, perMinute as fullPerMinute, rateLimit as fullRateLimit } from '../src/index.ts'
+import { fixedWindow, perMinute as fullPerMinute, rateLimit as fullRateLimit, penalty } from '../src/index.ts'
 import * as lean from '../src/lean.ts'
 import {
   answers,
@@ -282,6 +282,14 @@ describe('quotas', () => {
     expect(() => rateLimit({ quota, key: () => 'all' })).toThrow('createRateLimit(anyQuota)')
     const hono = app(createRateLimit(anyQuota)({ quota, key: () => 'all' }))
     expect([(await hono.request('/')).status, (await hono.request('/')).status]).toEqual([200, 429])
+  })
+
+  test('with a feature, denials have the problem type of the quota', async () => {
+    const quota = penalty({ after: 1, within: '1m', block: '1h' })
+    const hono = app(createRateLimit(anyQuota)({ quota, key: () => 'all' }))
+    await hono.request('/')
+    const { type } = (await (await hono.request('/')).json()) as { readonly type: string }
+    expect(type).toMatch(/#abnormal-usage-detected$/)
   })
 })
 

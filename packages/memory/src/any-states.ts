@@ -1,12 +1,11 @@
 import type { FractionalBucket, Micros, State, Step } from '@spillway/core'
-import { emptyAt, refillTime, unitsInLog, unitTime } from '@spillway/core/internal'
+import { emptyAt, FIRST, logOf, MOST_COUNT, refillTime, stateOf, unitsInLog, unitTime } from '@spillway/core/internal'
 import type { Earlies } from './earlies.ts'
-import { FIRST, logOf, stateOf } from './log.ts'
 import { type Other, Others } from './others.ts'
 import { Pages } from './pages.ts'
 import { PolicyStates } from './policy-states.ts'
 import type { ListedSlots, StoredKey } from './slots.ts'
-import { MOST_COUNT, Windows } from './windows.ts'
+import { Windows } from './windows.ts'
 
 /**
  * The states of one policy, of any algorithm. The timestamp of a state that is not a bucket's number is its expiry with a minus

@@ -1,22 +1,8 @@
 import type { BucketStep, BucketTaken, Micros, PreparedTake } from '@spillway/core'
+import { type Found, GENERAL, NONE, type Reused } from '@spillway/core/internal'
 import type { Earlies } from './earlies.ts'
 import type { PolicyStates } from './policy-states.ts'
 import type { Slots } from './slots.ts'
-
-/** A result that its prepared take overwrites. */
-export type Reused<T> = { -readonly [Name in keyof T]: T[Name] }
-
-/** What `look` has found. */
-export interface Found {
-  slot: number
-  /** The key, if it has no slot. */
-  key: string
-}
-
-/** The slot of a key without a state. */
-export const NONE = -1
-/** The slot of a state that the kernel itself takes. */
-export const GENERAL = -2
 
 /**
  * The bucket kernel on stored numbers, for a bucket that refills continuously, each unit in whole microseconds. The kernel

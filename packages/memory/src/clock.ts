@@ -10,8 +10,6 @@ export interface ClockSources {
 // Every runtime has it, but no ECMAScript library declares it.
 declare const performance: { now(): number }
 
-const MACHINE: ClockSources = { wall: () => Date.now(), stopwatch: () => performance.now() }
-
 /** The latest reading of a wall clock, in the year 2255: later ones are not counted exactly. */
 const LATEST_MS = 9e12
 
@@ -26,18 +24,30 @@ const SLACK_MS = 1000
  * machine sleeps counts as passed. A call reads the wall clock once, and the stopwatch once a second or after a step. Throws
  * a `QuotaError` if a clock is not a function, or the wall clock has no time at first.
  */
-export function steadyClock(sources: ClockSources = MACHINE): () => Micros {
+export function steadyClock(sources?: ClockSources): () => Micros {
+  if (sources === undefined) return machineClock()
   checkOptions('steadyClock', sources, ['wall', 'stopwatch'])
   checkFunctions(sources, ['wall', 'stopwatch'], true)
   const { wall, stopwatch } = sources
+  const now = wall()
+  if (isTime(now)) return clockFrom(now, wall, stopwatch)
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `wall must return milliseconds since 1970, as Date.now() does; got ${formatValue(now)}.`,
+  )
+}
+
+/** The clock of this machine. */
+export const machineClock = (): (() => Micros) =>
+  clockFrom(
+    Date.now(),
+    () => Date.now(),
+    () => performance.now(),
+  )
+
+function clockFrom(first: number, wall: () => number, stopwatch: () => number): () => Micros {
   let lead = 0
-  let latest = wall()
-  if (!isTime(latest)) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `wall must return milliseconds since 1970, as Date.now() does; got ${formatValue(latest)}.`,
-    )
-  }
+  let latest = first
   let anchor = { at: latest, elapsed: stopwatch() }
   // The last reading of the wall clock, and the value returned for it. A typed array stores numbers unboxed; a variable
   // that a closure changes would allocate each on the heap.

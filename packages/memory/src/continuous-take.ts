@@ -1,4 +1,5 @@
 import type { BucketStep, PreparedTake } from '@spillway/core'
+import { isPlain } from '@spillway/core/internal'
 import { bucketTake } from './bucket-take.ts'
 import { fractionTake } from './fraction-take.ts'
 import type { PolicyStates } from './policy-states.ts'
@@ -12,7 +13,3 @@ export function continuousTake(
   if (!isPlain(step) || !states.earlies.fits(step.fraction?.scale ?? 1)) return undefined
   return step.fraction === null ? bucketTake(states, step, general) : fractionTake(states, step, step.fraction, general)
 }
-
-/** Consumes from a bucket that starts full, without waiting. */
-export const isPlain = ({ start, maxWaitMicros, tolerance, ceiling }: BucketStep): boolean =>
-  start === null && maxWaitMicros === 0 && tolerance <= ceiling

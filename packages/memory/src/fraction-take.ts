@@ -1,6 +1,5 @@
 import type { BucketStep, BucketTaken, Micros, PreparedTake, Taken } from '@spillway/core'
-import { wholeTick } from '@spillway/core/internal'
-import { type Found, GENERAL, NONE, type Reused } from './bucket-take.ts'
+import { type Found, GENERAL, NONE, type Reused, wholeTick } from '@spillway/core/internal'
 import type { PolicyStates } from './policy-states.ts'
 
 /** The bucket kernel on stored numbers, for a bucket whose units take parts of a microsecond. */

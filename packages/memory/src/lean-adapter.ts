@@ -54,6 +54,6 @@ export const byKey: core.Feature<core.ByKeyTypes> = /* @__PURE__ */ core.withPar
 /** `store`, `deadline`, `onStoreError`, `replicas`, `onThreshold`: any store, and several of them. */
 export const stores: core.Feature<core.StoreTypes> = /* @__PURE__ */ core.withParts(core.stores, { memoryStore })
 /** Any quota, such as `fixedWindow` and `slidingWindow`: without it, the store in memory has token buckets only. */
-export const anyQuota: core.Feature = /* @__PURE__ */ core.withParts({ name: 'anyQuota', layers: {} }, { memoryStore })
+export const anyQuota: core.Feature = /* @__PURE__ */ core.withParts(core.anyQuota, { memoryStore })
 /** `refundIf`, `countIf`, `settle` and `countPreflight`: what a response shows about the cost of its request. */
 export const settling: core.Feature<core.SettlingTypes> = /* @__PURE__ */ core.withParts(core.settling, { memoryStore })

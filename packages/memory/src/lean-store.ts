@@ -7,7 +7,8 @@ import {
   type SyncStore,
   type Taken,
 } from '@spillway/core'
-import { steadyClock } from './clock.ts'
+import { smallDigester } from '@spillway/core/internal'
+import { machineClock } from './clock.ts'
 import { continuousTake } from './continuous-take.ts'
 import { countingStore } from './counting-store.ts'
 import { PolicyStates } from './policy-states.ts'
@@ -22,8 +23,8 @@ const MAX_KEYS = 100_000
  * that, keys that have used the least are evicted.
  */
 export function memoryStore(): SyncStore {
-  const newStates = (): PolicyStates => new PolicyStates(MAX_KEYS, new MapSlots())
-  return countingStore(steadyClock(), new Map(), newStates, prepare, prepare)
+  const newStates = (): PolicyStates => new PolicyStates(MAX_KEYS, new MapSlots(smallDigester))
+  return countingStore(machineClock(), new Map(), newStates, prepare, prepare)
 }
 
 function prepare(states: PolicyStates, step: Step): PreparedTake {

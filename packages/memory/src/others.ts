@@ -1,5 +1,5 @@
 import type { State } from '@spillway/core'
-import type { Log } from './log.ts'
+import type { Log } from '@spillway/core/internal'
 import { PAGE_BITS, PLACE } from './pages.ts'
 
 /** A state that is not numbers in arrays. */

@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import { digester, hasKnownHashes, hasKnownIndexHashes } from '@spillway/core/internal'
+import { hasKnownHashes, hasKnownIndexHashes } from '@spillway/core/internal'
 
 /** The key of a slot, as it is stored. */
 export interface StoredKey {
@@ -41,10 +41,16 @@ export class MapSlots implements Slots {
   /** The slots whose key is a digest. */
   protected readonly digested: Set<number> = new Set()
   #moments = new Float64Array(LEAST)
+  readonly #newDigest: () => (key: string) => string
   #digest: ((key: string) => string) | undefined
   protected readonly marksIndexes: boolean = hasKnownIndexHashes()
   /** The longest key that is stored as it is: none, where clients can choose keys that collide. */
   readonly #longest = hasKnownHashes() ? -1 : LONGEST
+
+  /** `newDigest` makes the function that digests long keys. */
+  constructor(newDigest: () => (key: string) => string) {
+    this.#newDigest = newDigest
+  }
 
   find(key: string): number {
     return this.#slots.get(key.length > this.#longest || this.marksIndexes ? this.#nameOf(key) : key) ?? -1
@@ -79,7 +85,7 @@ export class MapSlots implements Slots {
   /** The name of a key in the Map. */
   #nameOf(key: string): string {
     if (key.length <= this.#longest) return this.marksIndexes && needsMark(key) ? MARK + key : key
-    this.#digest ??= digester()
+    this.#digest ??= this.#newDigest()
     return this.#digest(key)
   }
 

@@ -4,6 +4,7 @@ import {
   checkCount,
   checkFunctions,
   checkOptions,
+  digester,
   hasKnownHashes,
   takenOf as resultOf,
   runKernel,
@@ -70,7 +71,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     if (!perProcess && statesByPolicy.size === 0) warnOfLoneCounter(store)
     return new AnyStates(
       maxKeys,
-      maxKeys <= MAX_MAP_KEYS && !hasKnownHashes() ? new ListedMapSlots() : new PackedSlots(),
+      maxKeys <= MAX_MAP_KEYS && !hasKnownHashes() ? new ListedMapSlots(digester) : new PackedSlots(),
     )
   }
   const sum = (of: (states: AnyStates) => number): number =>

@@ -1,9 +1,6 @@
 import type { Micros, SlidingWindowState } from '@spillway/core'
 import { addPage, PAGE_BITS, PLACE } from './pages.ts'
 
-/** The largest count of a window. */
-export const MOST_COUNT: number = 2 ** 32 - 1
-
 /** The windows of slots, outside the heap: a million objects would block the program at each garbage collection. */
 export class Windows {
   // Two views of the same pages, with 16 bytes a window: its start of 8, and two counts of 4.

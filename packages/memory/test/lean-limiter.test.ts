@@ -151,7 +151,7 @@ describe('an option of the full limiter', () => {
     ['spill', {}, "The rateLimiter of '@spillway/core' has it."],
     ['blocks', true, "The rateLimiter of '@spillway/core' has it."],
     ['onThreshold', () => {}, "The rateLimiter of '@spillway/core' has it."],
-    ['names', 'api', 'Did you mean "name"?'],
+    ['names', 'api', 'It knows quota, name, store, logger.'],
   ])('%s throws with what brings it', (option, value, message) => {
     const options = { quota: perMinute(1), store, [option]: value } as unknown as LeanLimiterOptions
     expect(() => rateLimiter(options)).toThrow(message)

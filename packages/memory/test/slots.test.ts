@@ -56,12 +56,12 @@ function expectLikeMap(keys: fc.Arbitrary<string>, make: () => Slots = () => new
 
 test.each([
   ['packed', () => new PackedSlots()],
-  ['found by a Map', () => new MapSlots()],
+  ['found by a Map', () => new MapSlots(digester)],
 ])('%s are those of a Map, whatever comes and goes', (_, make) => expectLikeMap(anyKey, make))
 
 test.each([
   ['packed', () => new PackedSlots()],
-  ['found by a Map', () => new ListedMapSlots()],
+  ['found by a Map', () => new ListedMapSlots(digester)],
 ])('%s have a digest of a long key, and a key as long as a digest as it is', (_, make) => {
   const slots = make()
   const keys = ['a'.repeat(300), 'b'.repeat(16), 'c'.repeat(36)]

@@ -5,9 +5,11 @@ import type { Decide, Decision } from '../decisions/decision.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import type { Outcome, State, Step, Taken } from '../kernels/kernel.ts'
 import type { Kernel } from '../kernels/kernels.ts'
-import type { QuotaChecks } from '../quotas/quota-checks.ts'
+import type { QuotaChecks } from '../quotas/bucket-checks.ts'
 import type { BucketQuota, Quota } from '../quotas/quota-types.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
+import type { PreparedTake } from './takes/prepared-take.ts'
+import type { States } from './takes/states.ts'
 
 /**
  * What depends on the algorithm of a quota. The functions that build quotas register theirs, so that a bundle has the
@@ -20,6 +22,14 @@ export interface Algorithm<Q extends Quota = Quota, S extends Step = Step, T ext
   stepFor(quota: Q, verb: Verb, cost: number, stepOptions: StepOptions): S
   /** Returns what turns the results of a step into decisions. */
   decider(policy: string, quota: Q, cost: number, step: S): Decide<T>
+  /** Throws a QuotaError if the quota is too large for a store that keeps logs of up to `maxLogLimit` entries. */
+  checkSize?(policy: string, quota: Q, maxLogLimit?: number): void
+  /**
+   * Prepares a step that consumes units on the stored numbers of an in-memory store. `general` takes it by its kernel, and so the
+   * states that such numbers cannot hold.
+   * @default `general`
+   */
+  take?(states: States, step: S, general: PreparedTake): PreparedTake
   /** The share of one of several processes, 2 or more, of a quota with units. */
   divide(quota: Q, replicas: number): Quota
   /** Present if this is the part of an algorithm that consumes units: throws, and says how to get the whole. */
@@ -32,8 +42,9 @@ type Name = Quota['kernel']
 const algorithms: Partial<Record<Name, Algorithm>> = processState('algorithms', () => Object.create(null))
 
 /**
- * Makes an algorithm known, for quotas, steps and states of its kernel. A whole one replaces a part. Returns what a function that builds such quotas
- * returns them by, so that a bundler that drops unused calls keeps this one.
+ * Makes an algorithm known, for quotas, steps and states of its kernel. A whole one replaces a part, and that of more quotas, which
+ * has a take of its own, one without. Returns what a function that builds such quotas returns them by, so that a bundler that drops
+ * unused calls keeps this one.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function register<Q extends Quota, S extends Step, T extends Taken>(
@@ -41,12 +52,13 @@ export function register<Q extends Quota, S extends Step, T extends Taken>(
   algorithm: Algorithm<Q, S, T>,
 ): (quota: Q) => Q {
   const known = algorithms[kernel]
-  if (known === undefined || known.needsWhole) algorithms[kernel] = algorithm as unknown as Algorithm
+  const isLess = known === undefined || known.needsWhole !== undefined || (known.take === undefined && algorithm.take)
+  if (isLess) algorithms[kernel] = algorithm as unknown as Algorithm
   return (quota) => quota
 }
 
 /** The algorithm of a quota or a step. */
-export function algorithmOf({ kernel }: { readonly kernel: Name }): Algorithm {
+export function algorithmOf({ kernel }: Pick<Quota, 'kernel'>): Algorithm {
   const known = algorithms[kernel]
   if (known !== undefined) return known
   throw new QuotaError(

@@ -1,4 +1,5 @@
-import { checkCount, checkOptions } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
+import { checkCount } from '../common/options.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { checkQuota, shareOfQuota } from './algorithm.ts'
 

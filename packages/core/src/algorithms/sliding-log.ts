@@ -1,3 +1,4 @@
+import { formatValue, QuotaError } from '../common/errors.ts'
 import { decideLog } from '../decisions/decide.ts'
 import { logKernel } from '../kernels/kernels.ts'
 import type { SlidingLogStep, SlidingLogTaken } from '../kernels/sliding-log.ts'
@@ -7,6 +8,7 @@ import type { SlidingLogQuota } from '../quotas/quota-types.ts'
 import { logStep } from '../steps/log-step.ts'
 import type { Algorithm } from './algorithm.ts'
 import { splitWindow } from './shares.ts'
+import { logTake } from './takes/log-take.ts'
 
 /** The calls of the last window. */
 export const logAlgorithm: Algorithm<SlidingLogQuota, SlidingLogStep, SlidingLogTaken> = {
@@ -14,5 +16,15 @@ export const logAlgorithm: Algorithm<SlidingLogQuota, SlidingLogStep, SlidingLog
   checks: logChecks,
   stepFor: logStep,
   decider: decideLog,
+  checkSize,
+  take: logTake,
   divide: (quota, replicas) => logQuota('divideQuota', splitWindow(quota, replicas)),
+}
+
+function checkSize(policy: string, { limit }: SlidingLogQuota, maxLogLimit: number = Infinity): void {
+  if (limit <= maxLogLimit) return
+  throw new QuotaError(
+    'ERR_SPILLWAY_QUOTA',
+    `policy ${formatValue(policy)}: this store keeps sliding logs of up to ${maxLogLimit} entries, since a take reads and writes the whole log; got a limit of ${limit}. Use slidingWindow or tokenBucket, or memoryStore().`,
+  )
 }

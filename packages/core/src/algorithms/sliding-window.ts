@@ -8,6 +8,7 @@ import { fixedQuota, slidingQuota } from '../quotas/window-quota.ts'
 import { windowStep } from '../steps/window-step.ts'
 import type { Algorithm } from './algorithm.ts'
 import { shareOf, splitWindow } from './shares.ts'
+import { windowTake } from './takes/window-take.ts'
 
 /** The counts of two windows. */
 export const windowAlgorithm: Algorithm<SlidingWindowQuota, SlidingWindowStep, SlidingWindowTaken> = {
@@ -15,6 +16,7 @@ export const windowAlgorithm: Algorithm<SlidingWindowQuota, SlidingWindowStep, S
   checks: windowChecks,
   stepFor: windowStep,
   decider: (policy, quota, cost) => (quota.calendar === null ? decideWindow : decideCalendar)(policy, quota, cost),
+  take: windowTake,
   divide(quota, replicas) {
     if (quota.calendar !== null) return Object.freeze({ ...quota, limit: shareOf(quota.limit, replicas) })
     const share = splitWindow(quota, replicas)

@@ -1,15 +1,16 @@
 import { register } from '../algorithms/algorithm.ts'
-import { bucketAlgorithm } from '../algorithms/bucket.ts'
+import { scheduledAlgorithm } from '../algorithms/scheduled-bucket.ts'
 import { windowAlgorithm } from '../algorithms/sliding-window.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkOptions, checkWhole } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
+import { checkWhole } from '../common/options.ts'
 import { micros, microsOrZero } from '../common/time.ts'
 import { bucketQuota, noUnits, scheduled } from '../quotas/bucket-quota.ts'
 import type { FixedWindowOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota, SlidingWindowQuota } from '../quotas/quota-types.ts'
 import { fixedQuota } from '../quotas/window-quota.ts'
 
-const bucket = register('bucket', bucketAlgorithm)
+const bucket = register('bucket', scheduledAlgorithm)
 const fixed = register('sliding-window', windowAlgorithm)
 
 /**

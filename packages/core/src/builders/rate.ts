@@ -1,26 +1,20 @@
-import { checkOptions, checkWhole } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
 import { type Duration, LONGEST, type Micros, micros } from '../common/time.ts'
-import { continuous, noUnits, ticksOf } from '../quotas/bucket-quota.ts'
+import { type RateNumbers, rateNumbers, refilling } from '../quotas/bucket-quota.ts'
 import type { RateOptions, TokenBucketOptions } from '../quotas/quota-options.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
 
 /** The quota of `limit` units per `per`; `what` names the function in errors. */
 export function rateOf(what: string, limit: number, per: Duration, options: RateOptions = {}): BucketQuota {
   checkOptions(what, options, ['burst'])
-  const { burst, per: perMicros } = numbersOf(what, { ...options, limit, per })
-  if (limit === 0) return noUnits(perMicros)
-  const ticks = ticksOf(what, limit, perMicros)
-  return continuous(what, { limit: burst, immediateUnits: burst, overdraft: 0, start: null, ...ticks })
+  return refilling(what, numbersOf(what, { ...options, limit, per }))
 }
 
 /** The numbers that each token bucket has. */
-export function numbersOf(
-  what: string,
-  options: Pick<TokenBucketOptions, 'limit' | 'per' | 'burst'>,
-): { readonly limit: number; readonly per: Micros; readonly burst: number } {
+export function numbersOf(what: string, options: Pick<TokenBucketOptions, 'limit' | 'per' | 'burst'>): RateNumbers {
+  const { limit, burst } = options
   const per = micros(options.per, `${what} per`)
-  const limit = checkWhole(`${what} limit`, options.limit, 0, sameRate(options.limit, options.per, per))
-  return { limit, per, burst: checkWhole(`${what} burst`, options.burst ?? Math.max(limit, 1), 1) }
+  return rateNumbers(what, limit, per, burst, sameRate(limit, options.per, per))
 }
 
 /** The largest denominator for which the same rate in whole units is proposed. */

@@ -1,6 +1,6 @@
 import { register } from '../algorithms/algorithm.ts'
 import { logAlgorithm } from '../algorithms/sliding-log.ts'
-import { checkOptions } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
 import { logQuota } from '../quotas/log-quota.ts'
 import type { WindowOptions } from '../quotas/quota-options.ts'
 import type { SlidingLogQuota } from '../quotas/quota-types.ts'

@@ -1,6 +1,6 @@
 import { register } from '../algorithms/algorithm.ts'
 import { windowAlgorithm } from '../algorithms/sliding-window.ts'
-import { checkOptions } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
 import type { WindowOptions } from '../quotas/quota-options.ts'
 import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
 import { slidingQuota } from '../quotas/window-quota.ts'

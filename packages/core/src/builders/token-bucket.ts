@@ -1,7 +1,9 @@
 import { register } from '../algorithms/algorithm.ts'
 import { bucketAlgorithm } from '../algorithms/bucket.ts'
+import { scheduledAlgorithm } from '../algorithms/scheduled-bucket.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkOptions, checkWhole } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
+import { checkWhole } from '../common/options.ts'
 import { type Micros, micros } from '../common/time.ts'
 import { commonDivisor } from '../kernels/fraction.ts'
 import type { Start } from '../kernels/start.ts'
@@ -10,7 +12,8 @@ import type { LeakyBucketOptions, RateOptions, TokenBucketOptions } from '../quo
 import type { BucketQuota } from '../quotas/quota-types.ts'
 import { numbersOf, rateOf } from './rate.ts'
 
-const bucket = register('bucket', bucketAlgorithm)
+const bucket = /* @__PURE__ */ register('bucket', bucketAlgorithm)
+const scheduledBucket = /* @__PURE__ */ register('bucket', scheduledAlgorithm)
 
 /** Returns a token bucket: `limit` units at once, and then `limit` a second. In any such time it allows less than twice as many. */
 export const perSecond = (limit: number, options?: RateOptions): BucketQuota =>
@@ -56,7 +59,7 @@ export function tokenBucket(options: TokenBucketOptions): BucketQuota {
   }
   const schedule = scheduled({ interval, amount, offset: 0 })
   const window = Math.ceil(burst / amount) * interval
-  return bucket(
+  return scheduledBucket(
     bucketQuota('tokenBucket', { ...counts, window, start: startOf(options, burst, schedule), ...schedule }),
   )
 }

@@ -1,6 +1,6 @@
+import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import type { Micros } from '../common/time.ts'
 import type { Decide, Decision } from '../decisions/decision.ts'
-import type { PreparedTake } from '../stores/store.ts'
 
 /** Consumes units of a key. */
 export type ConsumeSync<Cost> = (key: string, cost?: Cost) => Decision

@@ -1,5 +1,5 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { guess } from '../common/options.ts'
+import { guess } from '../common/guess.ts'
 import type { ActualOf, Policy, PolicyCheck } from '../policies/policy.ts'
 import type { Targets } from '../policies/spill-targets.ts'
 import { needsUnits, type Verb } from '../steps/step-options.ts'

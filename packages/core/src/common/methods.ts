@@ -1,5 +1,4 @@
 import { formatValue, QuotaError } from './errors.ts'
-import { guess } from './options.ts'
 
 /** The methods that Node.js accepts: it answers requests with others by 400. */
 export const METHODS: readonly string[] =
@@ -8,11 +7,15 @@ export const METHODS: readonly string[] =
   )
 
 /** Returns a method in capitals. Throws a QuotaError if it is unknown; `what` names the option in the error. */
-export function checkMethod(what: string, method: string): string {
+export function checkMethod(
+  what: string,
+  method: string,
+  hintFor: (name: string, known: readonly string[]) => string | undefined = () => undefined,
+): string {
   const name = method.toUpperCase()
   if (METHODS.includes(name)) return name
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `${what} knows no ${formatValue(method)}. ${guess(name, METHODS) ?? ''} Write a method of HTTP such as "GET"; for one of your own, match by a function: (request) => request.method === 'MINE'.`,
+    `${what} knows no ${formatValue(method)}. ${hintFor(name, METHODS) ?? ''} Write a method of HTTP such as "GET"; for one of your own, match by a function: (request) => request.method === 'MINE'.`,
   )
 }

@@ -2,9 +2,9 @@ import { type ErrorCode, formatValue, QuotaError } from './errors.ts'
 
 /**
  * Throws a QuotaError if `options` is not an object, has an unknown name, or has `null` for an option: only `undefined` counts
- * as not given. The error proposes what to write instead: the hint of `hintFor`, or the nearest known name.
+ * as not given. `hintFor` proposes what to write instead.
  */
-export function checkOptions(
+export function checkNames(
   where: string,
   options: unknown,
   known: readonly string[],
@@ -14,7 +14,7 @@ export function checkOptions(
   const given = Object.keys(options)
   for (const name of given) {
     if (known.includes(name)) continue
-    const hint = hintFor?.(name, given) ?? guess(name, known) ?? `It knows ${known.join(', ')}.`
+    const hint = hintFor?.(name, given) ?? `It knows ${known.join(', ')}.`
     throw new QuotaError('ERR_SPILLWAY_OPTION', `${where} has no option ${formatValue(name)}. ${hint}`)
   }
   for (const name of known) {
@@ -27,34 +27,6 @@ export function checkOptions(
 /** Whether a value is an object or a list. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
-
-/** What to write here, with the names that other rate limiters have for it. */
-const PEER_NAMES: Readonly<Record<string, string>> = {
-  'quota: perMinute(100)': 'windowMs max limit points duration timeWindow',
-  'quota: penalty(…)': 'blockDuration penalty',
-  'quota: leakyBucket(…)': 'execEvenly',
-  name: 'identifier keyPrefix namespace',
-  key: 'keyGenerator generator',
-  headers: 'standardHeaders legacyHeaders',
-  'headers: false': 'disableHeader',
-  onDenied: 'handler message statusCode errorMessage',
-  refundIf: 'skipFailedRequests skipSuccessfulRequests requestWasSuccessful',
-  skip: 'allowList whitelist',
-  ipv6Prefix: 'ipv6Subnet',
-  onStoreError: 'insuranceLimiter',
-  'always decisionOf(request)': 'requestPropertyName',
-}
-
-/** What to write here for an option of another rate limiter. */
-export const peerOption = (name: string): string | undefined =>
-  Object.keys(PEER_NAMES).find((here) => PEER_NAMES[here]?.split(' ').includes(name))
-
-/** The hint for an option of another rate limiter that is one of the `known` here, or for a quota instead of options. */
-export function hintOfPeer(name: string, known: readonly string[]): string | undefined {
-  if (name === 'kernel') return 'This is a quota: write { quota: perMinute(100) }.'
-  const here = peerOption(name)
-  return here && known.includes(here.split(':', 1)[0] as string) ? `Here that is ${here}.` : undefined
-}
 
 /** The options of these names, also those that an instance of a class inherits: a spread would lose its getters. */
 export const givenOptions = (options: object, names: readonly string[]): object =>
@@ -79,12 +51,6 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** A question that proposes the nearest known name; undefined if none is near. */
-export function guess(name: string, known: readonly string[]): string | undefined {
-  const meant = nearest(name, known)
-  return meant && `Did you mean ${formatValue(meant)}?`
-}
-
 /** Throws a QuotaError for an option that is not a function, or is missing if it is `required`. */
 export function checkFunctions<T extends object>(options: T, names: readonly string[], required = false): void {
   for (const name of names) {
@@ -92,29 +58,6 @@ export function checkFunctions<T extends object>(options: T, names: readonly str
     if ((value === undefined && !required) || typeof value === 'function') continue
     throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be a function; got ${formatValue(value)}.`)
   }
-}
-
-/** The known name nearest to a misspelt one; undefined if none is near. */
-function nearest(name: string, known: readonly string[]): string | undefined {
-  const ranked = known
-    .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)
-  const best = ranked[0]
-  return best && best.distance <= Math.max(2, name.length / 3) ? best.candidate : undefined
-}
-
-/** The Levenshtein distance, by its textbook recurrence, one row at a time. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const previous = row
-    row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min((previous[j] as number) + 1, (row[j - 1] as number) + 1, swap))
-    }
-  }
-  return row[b.length] as number
 }
 
 /** Checks a boolean option; `name` names it in the error. */

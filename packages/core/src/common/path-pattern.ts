@@ -18,13 +18,25 @@ export interface PathPattern {
   readonly prefix: boolean
 }
 
+const GRAMMAR =
+  'A pattern begins with "/" and is made of literal segments, of ":name" or "*", each of which is one segment, and of "/*" or "/**" at the end, for all below. Percent-encode other characters, or match by a function.'
+
+/** Reports whether a text is a path pattern. */
+export const isPattern = (text: string): boolean => VALID.test(text)
+
 /**
  * Parses a path pattern; `what` names the option in the error. `literal` reads each literal segment. Throws a QuotaError for
- * an invalid pattern and proposes a valid one: a pattern that never matches would be a limit that is never enforced.
+ * an invalid pattern: a pattern that never matches would be a limit that is never enforced. `hintFor` proposes a valid one.
  */
-export function parsePattern(what: string, pattern: string, literal: (segment: string) => string): PathPattern {
-  if (!VALID.test(pattern)) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} cannot be ${formatValue(pattern)}. ${hintFor(pattern)}`)
+export function parsePattern(
+  what: string,
+  pattern: string,
+  literal: (segment: string) => string,
+  hintFor?: (pattern: string) => string | undefined,
+): PathPattern {
+  if (!isPattern(pattern)) {
+    const hint = hintFor?.(pattern) ?? GRAMMAR
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} cannot be ${formatValue(pattern)}. ${hint}`)
   }
   const segments = pattern.split('/').filter((segment) => segment !== '')
   const prefix = /^\*\*?$/.test(segments.at(-1) ?? '')
@@ -43,46 +55,4 @@ export function beginsAsPattern({ segments, prefix }: PathPattern, path: readonl
   const last = segments.length - 1
   const begins = prefix && (path[last]?.startsWith(segments[last] ?? '') ?? false)
   return begins && matchesPattern({ segments: segments.slice(0, last), prefix }, path)
-}
-
-const GRAMMAR =
-  'A pattern begins with "/" and is made of literal segments, of ":name" or "*", each of which is one segment, and of "/*" or "/**" at the end, for all below. Percent-encode other characters, or match by a function.'
-
-function hintFor(pattern: string): string {
-  const [, parent] = /^(\/.*[^/])\/$/.exec(pattern) ?? []
-  if (parent !== undefined && VALID.test(parent)) {
-    return `Write ${formatValue(parent)} for that path alone, or ${formatValue(`${parent}/*`)} for all below it as well.`
-  }
-  const meant = pattern === '' ? [] : suggestionFor(pattern)
-  if (meant.length === 0 || !meant.every((each) => VALID.test(each))) return GRAMMAR
-  return `Write ${meant.length === 1 ? formatValue(meant[0]) : `[${meant.map(formatValue).join(', ')}]`}.`
-}
-
-/** Translates the syntax of other routers: optional and repeated parameters, whole URLs, queries, named wildcards. */
-function suggestionFor(pattern: string): readonly string[] {
-  const [, parent = '', parameter, repeat] = /^(\/.*|)\/(:\w+)([?+*])$/.exec(pattern) ?? []
-  if (parameter !== undefined) {
-    const one = `${parent}/${parameter}`
-    if (repeat === '+') return [`${one}/*`]
-    return [parent || '/', repeat === '*' ? `${one}/*` : one]
-  }
-  const segments = pattern
-    .replace(/^[a-z]+:\/\/[^/]*/i, '')
-    .replace(/\{\/\*\w*\}$/, '/*')
-    .replace(/(?<=:\w{1,100})\([^/()]{0,200}\)/g, '')
-    .replace(/[?#].*$/s, '')
-    .split(/\/|\\|%2f|%5c/i)
-    .filter((segment) => segment !== '')
-  return [`/${segments.map((each, i) => segmentSuggestionFor(each, i === segments.length - 1)).join('/')}`]
-}
-
-function segmentSuggestionFor(segment: string, last: boolean): string {
-  if (last && /^(\{?\*\w*\}?|\(\.[*+]\)|\.\*)$/.test(segment)) return segment === '**' ? segment : '*'
-  const [, name] = /^(?:\{(\w+)\}|\[(\w+)\]|<(?:\w+:)?(\w+)>)$/.exec(segment)?.filter(Boolean) ?? []
-  if (name !== undefined) return `:${name}`
-  const encoded = segment
-    .replace(/\$$/, '')
-    .replace(/%(?![0-9a-f]{2})/gi, '%25')
-    .replace(/\s/g, encodeURIComponent)
-  return last ? encoded.replace(/(?<=[^*])\*$/, '/*') : encoded
 }

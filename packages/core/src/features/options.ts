@@ -1,5 +1,5 @@
 import type { UnitOptions } from '../http/headers/header-item.ts'
-import type { ProblemOptions } from '../http/headers/problem.ts'
+import type { ProblemOptions } from '../http/pipeline/problem-types.ts'
 import type { AddressOptions } from '../http/pipeline/request-sources.ts'
 import type { StoreOptions } from '../policies/store-config.ts'
 import type { DeniedOption, OnDeniedOptions } from './answers/denied.ts'

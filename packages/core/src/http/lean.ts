@@ -20,6 +20,7 @@ import type { RequestReader } from './requests/reader.ts'
 import { whenAnswered } from './requests/upgrade.ts'
 
 export { type AnswerTypes, answers } from '../features/answers/index.ts'
+export { anyQuota } from '../features/any-quota/index.ts'
 export { type BlockTypes, blocks } from '../features/blocks/index.ts'
 export { type ByKeyTypes, byKey } from '../features/by-key/index.ts'
 export { type CostTypes, costs } from '../features/costs/index.ts'

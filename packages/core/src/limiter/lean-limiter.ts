@@ -1,6 +1,6 @@
 import { type ConsumeSync, consumeOne } from '../checks/consume-one.ts'
 import { QuotaError } from '../common/errors.ts'
-import { checkOptions } from '../common/options.ts'
+import { checkNames } from '../common/options.ts'
 import { checkLogger, type Logger } from '../common/warn.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
@@ -54,7 +54,7 @@ export function rateLimiter(options: LeanLimiterOptions & { readonly store: Sync
 /** Builds a lean limiter on any store. Throws a `QuotaError` if an option is invalid. */
 export function rateLimiter(options: LeanLimiterOptions): LeanLimiter
 export function rateLimiter(options: LeanLimiterOptions): LeanLimiter {
-  checkOptions('rateLimiter', options, ['quota', 'name', 'store', 'logger'], broughtBy)
+  checkNames('rateLimiter', options, ['quota', 'name', 'store', 'logger'], broughtBy)
   const logger = checkLogger(options.logger)
   const store = checkStore(options.store, logger, 1)
   const remote = remoteConfigOf(store)

@@ -1,7 +1,7 @@
 import type { Costs } from '../checks/costs.ts'
 import { QuotaError } from '../common/errors.ts'
+import { checkOptions } from '../common/guess.ts'
 import { promised } from '../common/maybe-promise.ts'
-import { checkOptions } from '../common/options.ts'
 import type { Duration } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { Inspection } from './inspect.ts'

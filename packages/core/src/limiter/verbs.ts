@@ -1,7 +1,7 @@
 import { decideNow } from '../checks/acquisition.ts'
 import { actualsOf, type Costs } from '../checks/costs.ts'
+import { checkOptions } from '../common/guess.ts'
 import { andThen, type MaybePromise, promised } from '../common/maybe-promise.ts'
-import { checkOptions } from '../common/options.ts'
 import type { Duration } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { PolicyCheck } from '../policies/policy.ts'

@@ -1,4 +1,5 @@
 import { decider, stepFor } from '../algorithms/algorithm.ts'
+import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import { hasMethod } from '../common/by-hand.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkTime } from '../common/time.ts'
@@ -6,7 +7,7 @@ import type { Decide } from '../decisions/decision.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { checkUnits } from '../steps/verbs.ts'
-import { type PreparedTake, preparesTakes, type Store } from '../stores/store.ts'
+import { preparesTakes, type Store } from '../stores/store.ts'
 
 /** A step that consumes units of a policy. */
 export interface ConsumeStep {

@@ -1,4 +1,4 @@
-import { checkConsumable, checkQuota, shareOfQuota } from '../algorithms/algorithm.ts'
+import { algorithmOf, checkConsumable, checkQuota, shareOfQuota } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import type { MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
@@ -155,14 +155,8 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
   // Without calls, a limiter consumes and peeks, and does nothing else.
   const check = storeConfig.calls === undefined ? checkConsumable : checkQuota
   check('quota', quota)
-  const { maxLogLimit = Infinity } = storeConfig.store
-  if (quota.kernel === 'sliding-log' && quota.limit > maxLogLimit) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_QUOTA',
-      `policy ${formatValue(name)}: this store keeps sliding logs of up to ${maxLogLimit} entries, since a take reads and writes the whole log; got a limit of ${quota.limit}. Use slidingWindow or tokenBucket, or memoryStore().`,
-    )
-  }
   const { store, replicas } = storeConfig
+  algorithmOf(quota).checkSize?.(name, quota, store.maxLogLimit)
   return {
     name: stateName,
     quota,

@@ -1,5 +1,5 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { guess } from '../common/options.ts'
+import { guess } from '../common/guess.ts'
 
 /** For each of several checks, the index of its spill policy; -1 if it has none. */
 export type Targets = readonly number[]

@@ -1,4 +1,5 @@
 import { QuotaError } from '../common/errors.ts'
+import { checkWhole } from '../common/options.ts'
 import { LONGEST, type Micros } from '../common/time.ts'
 import { commonDivisor, MOST_SCALE, spanOf } from '../kernels/fraction.ts'
 import type { RefillSchedule } from '../kernels/refill-schedule.ts'
@@ -25,6 +26,37 @@ export function ticksOf(what: string, limit: number, per: Micros): Pick<BucketQu
     `${what} limit must be at most ${MOST_SCALE}, so that it is counted exactly; got ${limit}. Use a limit of ${MOST_SCALE}.`,
   )
 }
+
+/** The checked numbers of a rate, with the units that are available at once. */
+export interface RateNumbers {
+  readonly limit: number
+  readonly per: Micros
+  readonly burst: number
+}
+
+/** Checks the numbers of a rate. `instead` ends the error about a limit that is not whole. */
+export function rateNumbers(
+  what: string,
+  given: number,
+  per: Micros,
+  burst: number | undefined,
+  instead?: string,
+): RateNumbers {
+  const limit = checkWhole(`${what} limit`, given, 0, instead)
+  return { limit, per, burst: checkWhole(`${what} burst`, burst ?? Math.max(limit, 1), 1) }
+}
+
+/** A bucket that starts full, and refills unit by unit. */
+export const refilling = (what: string, { limit, per, burst }: RateNumbers): BucketQuota =>
+  limit === 0
+    ? noUnits(per)
+    : continuous(what, {
+        limit: burst,
+        immediateUnits: burst,
+        overdraft: 0,
+        start: null,
+        ...ticksOf(what, limit, per),
+      })
 
 /** A bucket that refills unit by unit. */
 export function continuous(what: string, quota: Omit<BucketQuota, 'kernel' | 'window' | 'schedule'>): BucketQuota {

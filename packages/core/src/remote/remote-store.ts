@@ -1,5 +1,6 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkCount, checkOptions } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
+import { checkCount } from '../common/options.ts'
 import { DEADLINE, micros } from '../common/time.ts'
 import { type StoreOptions, withRemoteConfig } from '../policies/store-config.ts'
 import { checkStoreError } from '../stores/failure-mode.ts'

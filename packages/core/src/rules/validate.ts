@@ -1,5 +1,5 @@
 import { formatValue, QuotaError, withoutLink } from '../common/errors.ts'
-import { checkOptions, guess } from '../common/options.ts'
+import { checkOptions, guess } from '../common/guess.ts'
 import { OF_EACH_CUSTOMER } from '../policies/count.ts'
 import type { Schema } from './json-schema.ts'
 

@@ -1,7 +1,7 @@
+import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkFunctions } from '../common/options.ts'
 import type { Micros } from '../common/time.ts'
-import type { Decide, Decision } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
 
 /** Identifies one state by policy and key. A store must not mix up two pairs. */
@@ -123,34 +123,6 @@ export const scopeOf = (store: Store): StoreScope => store.scope ?? { owner: sto
 
 /** The `maxLogLimit` of remote stores. A log of 10,000 entries blocks Redis for 3 ms and PostgreSQL for 30 ms a take. */
 export const REMOTE_LOG_LIMIT = 1_000
-
-/**
- * A step on the states of one policy, prepared for many keys, so that a take of most states allocates nothing. A batch is
- * taken by `look` on each of its prepared takes, and then `commit` on each. A prepared take has one key at a time, and a batch
- * has only one of a policy: the commit of another could evict the state that this one has found.
- */
-export interface PreparedTake {
-  /** Reads the state of a key, and reports whether the step fits. Writes nothing. */
-  look(key: string, at: Micros): boolean
-  /**
-   * Ends the take that `look` began, with the same result as `takeSync`: `allowed` is whether all steps of the batch fit. The
-   * next `commit` may overwrite the result: copy it to keep it.
-   */
-  commit(allowed: boolean): Taken
-  /** Both for a batch of its own: `commit(look(key, at))`. */
-  take(key: string, at: Micros): Taken
-  /**
-   * Returns what consumes the units of the step for one key after another: `decide(take(key, clock()))`, or `other` if the key
-   * is no text or empty, or the cost is not 1. Each algorithm has code of its own for it: engines do not inline a call that has
-   * called several functions.
-   * @default the code that all algorithms share
-   */
-  readonly consumer?: <Cost>(
-    clock: () => Micros,
-    decide: Decide,
-    other: (key: string, cost?: Cost | number) => Decision,
-  ) => (key: string, cost?: Cost | number) => Decision
-}
 
 /** An in-memory store, which can answer without a promise. */
 export interface SyncStore extends Store {

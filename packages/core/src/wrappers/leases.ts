@@ -1,4 +1,5 @@
-import { checkCount, checkFunctions, checkOptions } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
+import { checkCount, checkFunctions } from '../common/options.ts'
 import { type Duration, micros, monotonicMs } from '../common/time.ts'
 import { checkIsStore, type Store } from '../stores/store.ts'
 import { leaseServer } from './lease-server.ts'

@@ -1,6 +1,7 @@
 import { checkQuota, stepFor } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkCount, checkFunctions, checkOptions } from '../common/options.ts'
+import { checkOptions } from '../common/guess.ts'
+import { checkCount, checkFunctions } from '../common/options.ts'
 import { monotonicMs } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import type { Quota } from '../quotas/quota-types.ts'

@@ -1,5 +1,5 @@
+import { checkOptions } from '../../common/guess.ts'
 import { type Awaitable, andThen, type MaybePromise, maybePromise } from '../../common/maybe-promise.ts'
-import { checkOptions } from '../../common/options.ts'
 import type { Decision } from '../../decisions/decision.ts'
 import { type Header, isCookie } from '../../http/headers/headers.ts'
 import type { Denial } from '../../http/headers/problem.ts'

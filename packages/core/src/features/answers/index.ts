@@ -1,8 +1,8 @@
 import { failing } from '../../common/maybe-promise.ts'
 import { checkFunctions } from '../../common/options.ts'
-import { checkProblem, type ProblemOptions } from '../../http/headers/problem.ts'
 import { checkNamed } from '../../http/pipeline/check.ts'
 import type { CompiledPolicy } from '../../http/pipeline/compiled.ts'
+import { checkProblem, type ProblemOptions, problemTypes } from '../../http/pipeline/problem-types.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft } from '../../http/pipeline/verdict.ts'
 import { answerOf, type DeniedOption, type OnDeniedOptions } from './denied.ts'
@@ -23,7 +23,7 @@ export const answers: Feature<AnswerTypes> = {
   name: 'answers',
   options: ['onDenied'],
   policyOptions: ['problem', 'onDenied'],
-  layers: { options, policy, verdict },
+  layers: { options, policy, denial: problemTypes, verdict },
 }
 
 function options<R, S>(next: Seams<R, S>['options']): Seams<R, S>['options'] {

@@ -3,6 +3,7 @@ import { andThen } from '../../common/maybe-promise.ts'
 import { checkBoolean } from '../../common/options.ts'
 import type { CompiledPolicy, HttpCheck, HttpPolicy } from '../../http/pipeline/compiled.ts'
 import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
+import { problemTypes } from '../../http/pipeline/problem-types.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { blockListName } from '../../quotas/block-list.ts'
 import { several } from '../several/index.ts'
@@ -36,7 +37,7 @@ export const blocks: Feature<BlockTypes> = {
   name: 'blocks',
   policyOptions: ['blocks'],
   needs: [several],
-  layers: { policy, checks, headers },
+  layers: { policy, denial: problemTypes, checks, headers },
 }
 
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {

@@ -2,8 +2,7 @@ import { formatValue, QuotaError } from '../../common/errors.ts'
 import { addressKey, within } from '../../http/addresses/address.ts'
 import { withoutPort } from '../../http/addresses/ip-key.ts'
 import { plainPath } from '../../http/requests/path.ts'
-import { joinParts } from '../selectors/join-parts.ts'
-import { splitSelector } from '../selectors/selector-syntax.ts'
+import { joinParts, splitSelector } from '../selectors/selector-syntax.ts'
 
 /**
  * Builds the function that makes a key of the texts of its parts, as the key option makes it of a request. Throws a

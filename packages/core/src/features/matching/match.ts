@@ -2,7 +2,7 @@ import { formatValue, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, andThen, checked } from '../../common/maybe-promise.ts'
 import { checkMethod } from '../../common/methods.ts'
-import { checkOptions } from '../../common/options.ts'
+import { checkNames } from '../../common/options.ts'
 import { beginsAsPattern, matchesPattern, parsePattern } from '../../common/path-pattern.ts'
 import { within } from '../../http/addresses/address.ts'
 import type { Read, RequestSources } from '../../http/pipeline/request-sources.ts'
@@ -58,6 +58,8 @@ export function matcher<R>(
   throw new QuotaError('ERR_SPILLWAY_OPTION', `${what} is an empty list: add a condition, or leave it out.`)
 }
 
+const CONDITIONS = ['ip', 'method', 'path', 'header', 'claim'] as const
+
 const isList: (value: unknown) => value is readonly unknown[] = Array.isArray
 
 /** Reports whether one of the tests holds, in their order: those after it are not called. */
@@ -78,7 +80,7 @@ function oneMatcher<R>(
   requestSources: RequestSources<R>,
   readsEmpty: boolean,
 ): Read<R, boolean> {
-  const { reader, address } = requestSources
+  const { reader, address, hints } = requestSources
   if (typeof option === 'function') {
     const test = checked(option, what === 'skip' ? checkFlag('skip') : checkMatched, inTime(what))
     return ({ request }) => test(request)
@@ -89,7 +91,7 @@ function oneMatcher<R>(
       `${what} must be an object such as { path: '/login' }, a function, or a list of these; got ${formatValue(option)}.`,
     )
   }
-  checkOptions(what, option, ['ip', 'method', 'path', 'header', 'claim'])
+  checkNames(what, option, CONDITIONS, (name) => hints?.name(name, CONDITIONS))
   checkSet(what, option)
   const tests: ((parts: RequestParts<R>) => boolean)[] = []
   if (option.ip !== undefined) {
@@ -98,7 +100,7 @@ function oneMatcher<R>(
   }
   if (option.method !== undefined) {
     const name = `${what}.method`
-    const methods = texts(name, option.method).map((method) => checkMethod(name, method))
+    const methods = texts(name, option.method).map((method) => checkMethod(name, method, hints?.name))
     if (methods.includes('GET')) methods.push('HEAD')
     tests.push(({ request }) => methods.includes(reader.method(request)))
   }
@@ -129,9 +131,9 @@ function pathTest<R>(
   requestSources: RequestSources<R>,
   readsEmpty: boolean,
 ): (parts: RequestParts<R>) => boolean {
-  const { reader } = requestSources
+  const { reader, hints } = requestSources
   const name = `${what}.path`
-  const patterns = texts(name, option).map((pattern) => parsePattern(name, pattern, canonical))
+  const patterns = texts(name, option).map((pattern) => parsePattern(name, pattern, canonical, hints?.pattern))
   const matches = (path: readonly string[]): boolean => patterns.some((pattern) => matchesPattern(pattern, path))
   const matchesAny = ({ readings }: PathReadings): boolean => readings.some(matches)
   const matchesAll = ({ readings }: PathReadings): boolean => readings.every(matches)

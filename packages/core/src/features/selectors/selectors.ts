@@ -11,8 +11,7 @@ import { type PathReadings, plainReading } from '../../http/requests/path.ts'
 import { type Parameter, parametersIn, soleValue } from '../../http/requests/query.ts'
 import { checkReturnedKey } from '../../http/requests/returned.ts'
 import { claimsReader, claimText } from './claims.ts'
-import { joinParts } from './join-parts.ts'
-import { splitSelector } from './selector-syntax.ts'
+import { joinParts, splitSelector } from './selector-syntax.ts'
 
 /** Names a part of the request that identifies clients. */
 export type KeySelector =

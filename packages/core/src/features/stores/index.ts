@@ -5,6 +5,7 @@ import { isCounted } from '../../decisions/merge.ts'
 import { acquiring } from '../../http/pipeline/calls.ts'
 import { withRetryAfter } from '../../http/pipeline/headers.ts'
 import { waitMsOf } from '../../http/pipeline/listed-headers.ts'
+import { problemTypes } from '../../http/pipeline/problem-types.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import type { StoreConfig } from '../../policies/policy.ts'
 import type { StoreOptions } from '../../policies/store-config.ts'
@@ -53,7 +54,7 @@ export const stores: Feature<StoreTypes> = {
   name: 'stores',
   options: ['store', 'deadline', 'onStoreError', 'replicas', 'onThreshold'],
   policyOptions: ['store', 'deadline', 'onStoreError'],
-  layers: { store, policy, register, enforce: acquiring, headers },
+  layers: { store, policy, denial: problemTypes, register, enforce: acquiring, headers },
 }
 
 function store<R, S>(): Seams<R, S>['store'] {

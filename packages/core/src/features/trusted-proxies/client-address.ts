@@ -1,7 +1,9 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
-import { checkOptions } from '../../common/options.ts'
+import { guess } from '../../common/guess.ts'
+import { checkNames } from '../../common/options.ts'
 import { within } from '../../http/addresses/address.ts'
 import { addressIn } from '../../http/addresses/address-in.ts'
+import type { RequestHints } from '../../http/pipeline/request-sources.ts'
 
 /**
  * The proxies to trust: the number that every request passes through, 0 to 64, or their addresses and networks, such as
@@ -39,8 +41,16 @@ interface Syntax {
  *
  * Throws a QuotaError if `trust` is invalid.
  */
-export function clientAddress<R>(trust: TrustProxy, reader: ClientReader<R>): (request: R) => string | undefined {
-  const { trusts, header } = trustOf(trust)
+export const clientAddress = <R>(trust: TrustProxy, reader: ClientReader<R>): ((request: R) => string | undefined) =>
+  addressBehind(trust, reader, guess)
+
+/** The same. `hintFor` proposes what to write instead of an unknown option. */
+export function addressBehind<R>(
+  trust: TrustProxy,
+  reader: ClientReader<R>,
+  hintFor?: HintFor,
+): (request: R) => string | undefined {
+  const { trusts, header } = trustOf(trust, hintFor)
   const syntax = header === 'x-forwarded-for' ? LIST : header === 'forwarded' ? FORWARDED : SINGLE
   return (request) => walk(reader.peer(request), reader.header(request, header) ?? '', trusts, syntax)
 }
@@ -102,8 +112,8 @@ type Trusts = (address: string | undefined, hop: number) => boolean
 const MOST_HOPS = 64
 
 /** Compiles the option. Throws a QuotaError if it is invalid. `header` is returned in lower case. */
-export function trustOf(trust: TrustProxy): { readonly trusts: Trusts; readonly header: string } {
-  const { hops, cidrs, header = 'x-forwarded-for' } = optionsOf(trust)
+export function trustOf(trust: TrustProxy, hintFor?: HintFor): { readonly trusts: Trusts; readonly header: string } {
+  const { hops, cidrs, header = 'x-forwarded-for' } = optionsOf(trust, hintFor)
   return { trusts: cidrs === undefined ? firstHops(hops) : within('trustProxy', cidrs), header: headerName(header) }
 }
 
@@ -114,7 +124,11 @@ const firstHops =
 
 type TrustOptions = { readonly hops: number; readonly cidrs?: readonly string[]; readonly header?: string }
 
-function optionsOf(trust: unknown): TrustOptions {
+type HintFor = RequestHints['name']
+
+const OPTIONS = ['hops', 'cidrs', 'header'] as const
+
+function optionsOf(trust: unknown, hintFor?: HintFor): TrustOptions {
   if (typeof trust === 'number') return { hops: hopCount(trust) }
   if (Array.isArray(trust)) return { hops: 0, cidrs: trust }
   if (trust === null || typeof trust !== 'object') {
@@ -123,7 +137,7 @@ function optionsOf(trust: unknown): TrustOptions {
       `must be the number of proxies in front, a list of their addresses, or { hops | cidrs, header }; got ${formatValue(trust)}.${fix}`,
     )
   }
-  checkOptions('trustProxy', trust, ['hops', 'cidrs', 'header'])
+  checkNames('trustProxy', trust, OPTIONS, (name) => hintFor?.(name, OPTIONS))
   const { hops, cidrs, ...header } = trust as Exclude<TrustProxy, number | readonly string[]>
   if ((hops === undefined) === (cidrs === undefined)) {
     throw invalidTrustProxy(

@@ -1,5 +1,5 @@
 import type { Feature, OptionTypes } from '../../http/pipeline/seams.ts'
-import { clientAddress, type TrustProxy } from './client-address.ts'
+import { addressBehind, type TrustProxy } from './client-address.ts'
 
 /** The option for proxies in front of the server. */
 export interface TrustedProxiesOptions {
@@ -24,7 +24,9 @@ export const trustedProxies: Feature<TrustedProxiesTypes> = {
     sources: (next) => (options, reader, logger) => {
       const sources = next(options, reader, logger)
       const { trustProxy } = options as TrustedProxiesOptions
-      return trustProxy === undefined ? sources : { ...sources, address: clientAddress(trustProxy, reader) }
+      return trustProxy === undefined
+        ? sources
+        : { ...sources, address: addressBehind(trustProxy, reader, sources.hints?.name) }
     },
   },
 }

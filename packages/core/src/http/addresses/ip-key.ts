@@ -1,5 +1,5 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
-import { checkOptions } from '../../common/options.ts'
+import { checkOptions } from '../../common/guess.ts'
 import { addressKey, checkPrefix } from './address.ts'
 import { addressIn } from './address-in.ts'
 

@@ -1,6 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
 import { type Decision, NONE } from '../../decisions/decision.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
 import { type ShownNames, shownName } from './display-names.ts'
 import { type Header, seconds } from './headers.ts'
 
@@ -18,92 +16,62 @@ export interface Denial {
   readonly response?: unknown
 }
 
-/** The problem type of a policy's denials: the client has used up its quota, or its request pattern is abnormal. */
-export type ProblemOption = 'quota-exceeded' | 'abnormal-usage-detected'
-
-/** The option for the problem type of a policy's denials. */
-export interface ProblemOptions {
-  /**
-   * The problem type of this policy's denials.
-   * @default `'quota-exceeded'`; of a `penalty`, `'abnormal-usage-detected'`
-   */
-  readonly problem?: ProblemOption
-}
-
-/** The problem type of a quota's denials by default. */
-export const problemOf = ({ kernel }: Pick<Quota, 'kernel'>): ProblemOption =>
-  kernel === 'penalty' ? 'abnormal-usage-detected' : 'quota-exceeded'
-
 /** Builds the answer to a denied request. */
 export type DenialBuilder = (decision: Decision, names?: ShownNames) => Denial
 
+/** A problem type (RFC 9457) that the RateLimit drafts register. */
+export interface ProblemType {
+  readonly name: string
+  readonly title: string
+  readonly status: number
+}
+
+/** The client has used up its quota. */
+const QUOTA_EXCEEDED: ProblemType = {
+  name: 'quota-exceeded',
+  title: 'Request cannot be satisfied as assigned quota has been exceeded',
+  status: 429,
+}
+
 /**
  * Builds the function that answers a policy's denials. During an attack it runs more often than anything else, so the
- * parts that most denials share are serialized once.
+ * parts that most denials share are serialized once. `whileUnavailable` answers what the store has not decided.
  */
-export function denialBuilder(name: string, problem: ProblemOption): DenialBuilder {
-  const start = `${BEGINNING[problem]}"${againIn(name)}`
+export function denialBuilder(
+  name: string,
+  type: ProblemType = QUOTA_EXCEEDED,
+  whileUnavailable?: DenialBuilder,
+): DenialBuilder {
+  const start = `${beginning(type)}"${againIn(name)}`
   const end = `","violated-policies":["${inJson(name)}"],"retry-after-ms":`
   return (decision, names) => {
-    const { violated, retryAfterMs, degraded } = decision
-    if (degraded?.action === 'deny') return denialOf('temporary-reduced-capacity', decision, names)
+    const { violated, retryAfterMs, policy, degraded } = decision
+    if (whileUnavailable !== undefined && degraded?.action === 'deny') return whileUnavailable(decision, names)
     if (names || violated.length > 1 || retryAfterMs === 0 || retryAfterMs === Infinity) {
-      return denialOf(problem, decision, names)
+      return problemOf(type, decision, names, detailOf(decision, shownName(policy, names)))
     }
-    return answer(problem, `${start}${inSeconds(retryAfterMs)}${end}${inMillis(retryAfterMs)}}`)
+    return answer(type, `${start}${inSeconds(retryAfterMs)}${end}${inMillis(retryAfterMs)}}`)
   }
 }
 
-export function checkProblem(problem: unknown): void {
-  if (problem === undefined || problem === 'quota-exceeded' || problem === 'abnormal-usage-detected') return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `problem must be 'quota-exceeded' or 'abnormal-usage-detected'; got ${formatValue(problem)}.`,
-  )
-}
+const beginning = ({ name, title, status }: ProblemType): string =>
+  `{"type":"https://iana.org/assignments/http-problem-types#${name}","title":"${title}","status":${status},"detail":`
 
-// The problem types (RFC 9457) that the RateLimit drafts register.
-const TYPES = 'https://iana.org/assignments/http-problem-types#'
-
-type Kind = ProblemOption | 'temporary-reduced-capacity'
-
-const STATUS: Readonly<Record<Kind, number>> = {
-  'quota-exceeded': 429,
-  'abnormal-usage-detected': 429,
-  // Not 429: the server does not know whether the client has used up its quota.
-  'temporary-reduced-capacity': 503,
-}
-
-const TITLE: Readonly<Record<Kind, string>> = {
-  'quota-exceeded': 'Request cannot be satisfied as assigned quota has been exceeded',
-  'abnormal-usage-detected': 'Request not satisfied due to detection of abnormal request pattern',
-  'temporary-reduced-capacity': 'Request cannot be satisfied due to temporary server capacity constraints',
-}
-
-/* @__NO_SIDE_EFFECTS__ */
-const beginning = (kind: Kind): string =>
-  `{"type":"${TYPES}${kind}","title":"${TITLE[kind]}","status":${STATUS[kind]},"detail":`
-
-const BEGINNING: Readonly<Record<Kind, string>> = {
-  'quota-exceeded': beginning('quota-exceeded'),
-  'abnormal-usage-detected': beginning('abnormal-usage-detected'),
-  'temporary-reduced-capacity': beginning('temporary-reduced-capacity'),
-}
-
-function denialOf(kind: Kind, decision: Decision, names: ShownNames | undefined): Denial {
-  const { violated, retryAfterMs } = decision
-  const detail =
-    kind === 'temporary-reduced-capacity'
-      ? 'The request could not be counted, and is therefore not served for now.'
-      : detailOf(decision, shownName(decision.policy, names))
+/** The whole problem document; `detail` is escaped for a JSON string. */
+export function problemOf(
+  type: ProblemType,
+  { violated, retryAfterMs }: Decision,
+  names: ShownNames | undefined,
+  detail: string,
+): Denial {
   const policies = violated.map((policy) => `"${inJson(shownName(policy, names))}"`).join(',')
   // More precise than Retry-After, which has whole seconds only; null if no wait helps, omitted if the wait is unknown.
   const wait = retryAfterMs === 0 ? '' : `,"retry-after-ms":${Number.isFinite(retryAfterMs) ? retryAfterMs : null}`
-  return answer(kind, `${BEGINNING[kind]}"${detail}","violated-policies":[${policies}]${wait}}`)
+  return answer(type, `${beginning(type)}"${detail}","violated-policies":[${policies}]${wait}}`)
 }
 
-const answer = (kind: Kind, body: string): Denial => ({
-  status: STATUS[kind],
+const answer = ({ status }: ProblemType, body: string): Denial => ({
+  status,
   contentType: 'application/problem+json',
   headers: NONE,
   body,

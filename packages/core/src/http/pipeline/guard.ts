@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../common/maybe-promise.ts'
-import { checkOptions } from '../../common/options.ts'
+import { checkNames } from '../../common/options.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { reportPolicies } from '../../policies/on-policies.ts'
 import type { Registration } from '../../stores/registry.ts'
@@ -110,7 +110,7 @@ function activate<R, S>(
 ): Active<R, S> {
   const { seams, names: known, storeConfig } = setup
   const policies = seams.several(given, (options) => {
-    checkOptions('a policy', options, known.policy, (option) => seams.hint(option, known.policy))
+    checkNames('a policy', options, known.policy, (option) => seams.hint(option, known.policy))
     return seams.policy(options, { setup, storeConfig })
   })
   const registrations = policies.flatMap((each) => each.registrations)

@@ -1,9 +1,9 @@
-import { QuotaError } from '../../common/errors.ts'
-import { checkOptions, givenOptions } from '../../common/options.ts'
+import { checkNames, givenOptions } from '../../common/options.ts'
 import type { Logger } from '../../common/warn.ts'
 import { NONE } from '../../decisions/decision.ts'
 import { checkPrefix } from '../addresses/address.ts'
 import { frameworkAddress } from '../addresses/framework-address.ts'
+import { denialBuilder } from '../headers/problem.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { checkNamed, readingOne } from './check.ts'
 import type { CompiledPolicy } from './compiled.ts'
@@ -24,7 +24,7 @@ const ownNames = ({ limiter, policy }: OptionNames): readonly string[] =>
 
 function options(given: unknown, names: OptionNames, hint: Hint): object {
   const known = [...ownNames(names), ...names.limiter]
-  checkOptions('rateLimit', given, known, (name, all) => hint(name, known, all))
+  checkNames('rateLimit', given, known, (name, all) => hint(name, known, all))
   return givenOptions(given as object, known)
 }
 
@@ -57,27 +57,19 @@ function verdict<R, S>(policies: readonly CompiledPolicy<R, S>[], { options, sea
   }
 }
 
-/** A seam that a feature must fill: `plain` of the lean entries, or one of its own. */
-/* @__NO_SIDE_EFFECTS__ */
-const absent = (seam: string) => (): never => {
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `no feature fills the seam ${seam} of the pipeline.`)
-}
-
-/** What the seams do without features. */
-export const PLAIN: Seams<never, never> = {
+/** What the seams do without features. The others are filled by `plain` of the lean entries, or by features of their own. */
+export const PLAIN: Omit<Seams<never, never>, 'store' | 'key' | 'enforce'> = {
   hint: () => undefined,
   options,
-  store: absent('store'),
   sources,
   skips: () => undefined,
   policies: (options, names) => [givenOptions(options, ownNames(names))],
   several: (policies, compile) => policies.map(compile),
   policy: plainPolicy,
-  key: absent('key'),
   quota: plainQuota,
+  denial: (named) => denialBuilder(named),
   register: () => {},
   checks,
-  enforce: absent('enforce'),
   headers: () => plainHeaders,
   verdict,
   calls: () => ({}),

@@ -2,12 +2,11 @@ import { NONE } from '../../decisions/decision.ts'
 import { checkPolicyName, policyOf } from '../../policies/policy.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
 import { headerItem, type UnitOptions } from '../headers/header-item.ts'
-import { denialBuilder, type ProblemOptions, problemOf } from '../headers/problem.ts'
 import type { BuildPolicy, ChosenQuota, CompiledPolicy } from './compiled.ts'
 import type { Building } from './seams.ts'
 
 /** The options that each policy has. */
-export interface PlainPolicyOptions extends UnitOptions, ProblemOptions {
+export interface PlainPolicyOptions extends UnitOptions {
   readonly name?: string
   readonly quota: unknown
   readonly key?: unknown
@@ -18,13 +17,13 @@ export function plainPolicy<R, S>(
   options: object,
   { setup, storeConfig, stateName }: Building<R, S>,
 ): CompiledPolicy<R, S> {
-  const { name = 'default', quota, key = 'ip', unit, problem } = options as PlainPolicyOptions
+  const { name = 'default', quota, key = 'ip', unit } = options as PlainPolicyOptions
   checkPolicyName(name)
   const ownName = stateName ?? name
   const build: BuildPolicy = (quota, named = ownName) => ({
     ...policyOf(name, quota, storeConfig, named),
     item: headerItem({ name: named, quota, ...(unit && { unit }) }),
-    denialFor: denialBuilder(named, problem ?? problemOf(quota)),
+    denialFor: setup.seams.denial(named, options, quota),
   })
   const { policy, completes, registered } = setup.seams.quota(quota, build, name)
   const isUnnamed = (options as PlainPolicyOptions).name === undefined

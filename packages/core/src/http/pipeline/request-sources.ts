@@ -18,6 +18,16 @@ export interface RequestSources<R> {
   /** The leading bits of an IPv6 address that identify one client. */
   readonly ipv6Prefix: number
   readonly logger: Logger
+  /** Absent if errors propose nothing. */
+  readonly hints?: RequestHints
+}
+
+/** What errors about conditions of requests propose to write instead. */
+export interface RequestHints {
+  /** Instead of a name that is not `known`; undefined if none is near. */
+  name(name: string, known: readonly string[]): string | undefined
+  /** Instead of an invalid pattern of paths. */
+  pattern(pattern: string): string | undefined
 }
 
 /** The option for addresses that are one client. */

@@ -1,10 +1,12 @@
 import type { MaybePromise } from '../../common/maybe-promise.ts'
 import type { Logger } from '../../common/warn.ts'
 import type { Acquisition, StoreConfig } from '../../policies/policy.ts'
+import type { Quota } from '../../quotas/quota-types.ts'
 import type { Registration } from '../../stores/registry.ts'
 import type { Store } from '../../stores/store.ts'
 import type { ShownNames } from '../headers/display-names.ts'
 import type { Header } from '../headers/headers.ts'
+import type { DenialBuilder } from '../headers/problem.ts'
 import type { RequestParts } from '../requests/parts.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import type { BuildPolicy, ChosenQuota, CompiledPolicy, HttpCheck } from './compiled.ts'
@@ -91,6 +93,8 @@ export interface Seams<R, S> {
   readonly key: (option: unknown, sources: RequestSources<R>) => Read<R, string | undefined>
   /** Compiles the quota of a policy; `build` makes the policy of a quota. */
   readonly quota: (option: unknown, build: BuildPolicy, name: string) => ChosenQuota<R, S>
+  /** Builds what answers the denials of a policy with a quota. `named` is its name in the answer. */
+  readonly denial: (named: string, options: object, quota: Quota) => DenialBuilder
   /** Registers the names of the states instead of those in `before`. */
   readonly register: (registrations: readonly Registration[], before: readonly Registration[]) => void
   /** Builds what reads the checks of a request. */

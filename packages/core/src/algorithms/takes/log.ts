@@ -1,4 +1,5 @@
-import type { Micros, SlidingLogState } from '@spillway/core'
+import type { Micros } from '../../common/time.ts'
+import type { SlidingLogState } from '../../kernels/sliding-log.ts'
 
 /**
  * The log of a key, changed in place: the index of its first entry, all units, and then the entries, oldest first, each a
@@ -15,12 +16,14 @@ export const HEAD = 2
 /** A log is compacted when this many numbers, and half of it, are unused. */
 const UNUSED = 32
 
+/** The log of a state. */
 export function logOf(state: SlidingLogState): Log {
   let units = 0
   for (let i = 1; i < state.length; i += 2) units += state[i] as number
   return [HEAD, units, ...state]
 }
 
+/** The state of a log, without expired entries. */
 export const stateOf = (log: Log): SlidingLogState => log.slice(log[FIRST])
 
 /** Starts a log with its first entry. */

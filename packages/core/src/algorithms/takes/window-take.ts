@@ -1,12 +1,13 @@
-import type { Micros, PreparedTake, SlidingWindowStep, SlidingWindowTaken, Taken } from '@spillway/core'
-import { startAt, unitTime } from '@spillway/core/internal'
-import type { AnyStates } from './any-states.ts'
-import { GENERAL, NONE, type Reused } from './bucket-take.ts'
-import type { Slots } from './slots.ts'
-import { MOST_COUNT, type Windows } from './windows.ts'
+import type { Micros } from '../../common/time.ts'
+import type { Taken } from '../../kernels/kernel.ts'
+import { unitTime } from '../../kernels/refill.ts'
+import { type SlidingWindowStep, type SlidingWindowTaken, startAt } from '../../kernels/sliding-window.ts'
+import type { PreparedTake } from './prepared-take.ts'
+import { GENERAL, MOST_COUNT, NONE, type Reused, type Slots, type States, type Windows } from './states.ts'
 
-/** The sliding-window kernel on stored numbers. The kernel itself decides about counts that are too large for those. */
-export function windowTake(states: AnyStates, step: SlidingWindowStep, general: PreparedTake): PreparedTake {
+/** The sliding-window kernel on stored numbers. The kernel itself decides about counts that are too large, and calendars. */
+export function windowTake(states: States, step: SlidingWindowStep, general: PreparedTake): PreparedTake {
+  if (step.calendar !== null) return general
   const { slots, windows } = states
   const { increment, ticks, tick } = step
   const window = ticks * tick
@@ -77,7 +78,7 @@ export function windowTake(states: AnyStates, step: SlidingWindowStep, general: 
 /** The most common take: in the window that this step has written, so that only its count changes. */
 const taking =
   (
-    states: AnyStates,
+    states: States,
     slots: Slots,
     windows: Windows,
     window: Micros,

@@ -1,8 +1,10 @@
-import type { BucketStep, BucketTaken, Micros, PreparedTake, RefillSchedule, Taken } from '@spillway/core'
-import { type Found, GENERAL, NONE, type Reused } from './bucket-take.ts'
-import type { Earlies } from './earlies.ts'
-import type { PolicyStates } from './policy-states.ts'
-import type { Slots } from './slots.ts'
+import type { Micros } from '../../common/time.ts'
+import type { BucketStep } from '../../kernels/bucket.ts'
+import type { BucketTaken } from '../../kernels/bucket-taken.ts'
+import type { Taken } from '../../kernels/kernel.ts'
+import type { RefillSchedule } from '../../kernels/refill-schedule.ts'
+import type { PreparedTake } from './prepared-take.ts'
+import { type Earlies, type Found, GENERAL, isPlain, NONE, type Reused, type Slots, type States } from './states.ts'
 
 /** The interval of the last take. */
 interface Interval {
@@ -16,8 +18,11 @@ interface Interval {
  * The bucket kernel on stored numbers, for a bucket that refills at intervals: a tick is a unit. The interval of the last take
  * is kept, because most takes are in the same.
  */
-export function scheduleTake(
-  states: PolicyStates,
+export const scheduleTake = (states: States, step: BucketStep, general: PreparedTake): PreparedTake =>
+  step.schedule !== null && isPlain(step) ? takeAtIntervals(states, step, step.schedule, general) : general
+
+function takeAtIntervals(
+  states: States,
   step: BucketStep,
   schedule: RefillSchedule,
   general: PreparedTake,

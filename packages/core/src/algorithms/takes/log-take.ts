@@ -1,11 +1,13 @@
-import type { Micros, PreparedTake, SlidingLogStep, SlidingLogTaken, Taken } from '@spillway/core'
-import { unitTime } from '@spillway/core/internal'
-import type { AnyStates } from './any-states.ts'
-import { GENERAL, NONE, type Reused } from './bucket-take.ts'
+import type { Micros } from '../../common/time.ts'
+import type { Taken } from '../../kernels/kernel.ts'
+import { unitTime } from '../../kernels/refill.ts'
+import type { SlidingLogStep, SlidingLogTaken } from '../../kernels/sliding-log.ts'
 import { append, FIRST, HEAD, type Log, leavingAt, newLog, UNITS } from './log.ts'
+import type { PreparedTake } from './prepared-take.ts'
+import { GENERAL, NONE, type Reused, type States } from './states.ts'
 
 /** The sliding-log kernel on a log in place. The kernel itself decides if the clock has stepped back. */
-export function logTake(states: AnyStates, step: SlidingLogStep, general: PreparedTake): PreparedTake {
+export function logTake(states: States, step: SlidingLogStep, general: PreparedTake): PreparedTake {
   const { increment, check, limit, window } = step
   const unit = Math.fround(unitTime(step))
   const taken: Reused<SlidingLogTaken> = { allowed: false, now: 0, used: 0, fitsAt: 0, freesAt: 0, emptyAt: 0 }
@@ -26,7 +28,7 @@ export function logTake(states: AnyStates, step: SlidingLogStep, general: Prepar
     return at === undefined ? now : at + window
   }
   const look = (key: string, now: Micros): boolean => {
-    const slot = states.find(key)
+    const slot = states.slots.find(key)
     const log = slot < 0 ? EMPTY : states.other(slot)
     if (!Array.isArray(log) || (log.length > EMPTY.length && (log[log.length - 2] as number) > now)) {
       found.slot = GENERAL

@@ -1,0 +1,25 @@
+import { decideBucket } from '../decisions/decide-bucket.ts'
+import { decideSchedule } from '../decisions/decide-schedule.ts'
+import type { BucketStep } from '../kernels/bucket.ts'
+import type { BucketTaken } from '../kernels/bucket-taken.ts'
+import { bucketKernel } from '../kernels/kernels.ts'
+import { scheduledChecks } from '../quotas/bucket-checks.ts'
+import type { BucketQuota } from '../quotas/quota-types.ts'
+import { bucketStep } from '../steps/bucket-step.ts'
+import type { Algorithm } from './algorithm.ts'
+import { divideBucket, divideSchedule } from './divide-bucket.ts'
+import { scheduleTake } from './takes/schedule-take.ts'
+
+/** The generic cell rate algorithm, of all buckets: those that refill at intervals, too. */
+export const scheduledAlgorithm: Algorithm<BucketQuota, BucketStep, BucketTaken> = {
+  kernel: bucketKernel,
+  checks: scheduledChecks,
+  stepFor: bucketStep,
+  decider: (policy, quota, cost, step) =>
+    quota.schedule === null
+      ? decideBucket(policy, quota, cost, step)
+      : decideSchedule(policy, quota, cost, step, quota.schedule),
+  take: scheduleTake,
+  divide: (quota, replicas) =>
+    quota.schedule === null ? divideBucket(quota, replicas) : divideSchedule(quota, replicas, quota.schedule),
+}
