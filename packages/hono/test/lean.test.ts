@@ -1,7 +1,13 @@
 import { memoryStore, rateLimiter } from '@spillway/memory'
 import { Hono } from 'hono'
 import { describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
-import { fixedWindow, perMinute as fullPerMinute, rateLimit as fullRateLimit, penalty } from '../src/index.ts'
+import {
+  fixedWindow,
+  perMinute as fullPerMinute,
+  rateLimit as fullRateLimit,
+  penalty,
+  QuotaError,
+} from '../src/index.ts'
 import * as lean from '../src/lean.ts'
 import {
   answers,
@@ -194,6 +200,17 @@ describe('features', () => {
     expect(modes).toEqual(['shadow', 'enforce'])
   })
 
+  // A shadow policy counted each request twice, and each decision was reported twice.
+  test('are named once', () => {
+    expect(() => createRateLimit(events, selectors, events)).toThrow('the feature events is named twice')
+  })
+
+  // It was an error about the type of the quota.
+  test('are named for a function as the quota', () => {
+    // @ts-expect-error quotasByRequest is not installed
+    expect(() => rateLimit({ quota: () => perMinute(1) })).toThrow('createRateLimit(quotasByRequest)')
+  })
+
   // It was a TypeError of Object.entries.
   test.each([undefined, 'matching', { quota: perMinute(1) }])('are no options: %o', (given) => {
     expect(() => createRateLimit(given as never)).toThrow('createRateLimit takes features; got')
@@ -254,6 +271,22 @@ test('policies can be replaced, and keep their counts', async () => {
   expect((await hono.request('/')).status).toBe(200)
   // @ts-expect-error costs are not installed
   expect(() => limit.replace([{ quota: perMinute(1), cost: 2 }])).toThrow('createRateLimit(costs)')
+})
+
+// Without the feature, all policies but the first were ignored, and without any, all requests were allowed.
+test.each([
+  ['no policy', []],
+  ['a hole', Array(1)],
+  ['undefined', undefined],
+  ['text', 'ab'],
+  ['a policy without a list', { quota: perMinute(1) }],
+  ['two policies', [1, 2].map((units) => ({ name: `of ${units}`, quota: perMinute(units) }))],
+])('a limiter without the feature several keeps its policy when replace gets %s', async (_, policies) => {
+  const limit = rateLimit({ quota: perMinute(1), key: () => 'all' })
+  const hono = app(limit)
+  const given = () => limit.replace(policies as never)
+  expect(given).toThrow(QuotaError)
+  expect([(await hono.request('/')).status, (await hono.request('/')).status]).toEqual([200, 429])
 })
 
 test('a policy spills over to another, and a shadow policy only counts', async () => {

@@ -58,7 +58,7 @@ function policies<R, S>(next: Seams<R, S>['policies']): Seams<R, S>['policies'] 
 }
 
 /** Compiles policies. Throws a QuotaError if two have one name. */
-function severalPolicies<R, S>(next: Seams<R, S>['several']): Seams<R, S>['several'] {
+function severalPolicies<R, S>(): Seams<R, S>['several'] {
   return (given, compile) => {
     if (!Array.isArray(given)) {
       throw new QuotaError('ERR_SPILLWAY_OPTION', `policies must be a list of policies; got ${formatValue(given)}.`)
@@ -66,7 +66,7 @@ function severalPolicies<R, S>(next: Seams<R, S>['several']): Seams<R, S>['sever
     checkCount('policies', given.length)
     // A list with holes has policies that are undefined.
     const list: readonly object[] = Array.from(given)
-    const compiled = next(list, compile)
+    const compiled = list.map(compile)
     const names = list.flatMap(namesOf)
     const seen = new Set<string>()
     const twice = names.find((name) => seen.has(name) || !seen.add(name))

@@ -16,6 +16,9 @@ export function install(features: readonly Feature[]): Pipeline {
   const seams: Record<string, unknown> = { ...PLAIN }
   for (const [i, { name, needs = [], layers }] of features.entries()) {
     const before = features.slice(0, i).map((each) => each.name)
+    if (before.includes(name)) {
+      throw new QuotaError('ERR_SPILLWAY_OPTION', `the feature ${name} is named twice. Name it once.`)
+    }
     const missing = needs.find((each) => !before.includes(each.name))
     if (missing !== undefined) {
       throw new QuotaError(

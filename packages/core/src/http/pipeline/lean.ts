@@ -11,7 +11,7 @@ import type { RequestParts } from '../requests/parts.ts'
 import { checkReturnedKey } from '../requests/returned.ts'
 import type { HttpCheck } from './compiled.ts'
 import type { Read, RequestSources } from './request-sources.ts'
-import type { Feature } from './seams.ts'
+import type { Feature, Seams } from './seams.ts'
 
 /**
  * What limiters of the lean entries have: the address of the client or a function as the key, one policy, the newest headers, and
@@ -23,6 +23,7 @@ export const plain: Feature = {
     hint: () => (option) => hintOf(option),
     store: () => (options, defaultStore) => storeOf(options, defaultStore as () => Store),
     key: () => keyReader,
+    quota,
     enforce: () => () => consume,
   },
 }
@@ -31,7 +32,7 @@ export const plain: Feature = {
 const OPTIONS: Readonly<Record<string, string>> = {
   trustedProxies: 'trustProxy',
   selectors: 'claims',
-  quotasByRequest: '',
+  quotasByRequest: 'quota',
   partitions: 'partition',
   costs: 'cost defaultCost maxCost',
   matching: 'match skip',
@@ -67,6 +68,13 @@ function storeOf(options: object, defaultStore: () => Store): StoreConfig {
     logger,
     replicas: 1,
   } as object as StoreConfig
+}
+
+function quota<R, S>(next: Seams<R, S>['quota']): Seams<R, S>['quota'] {
+  return (option, build, name) => {
+    if (typeof option !== 'function') return next(option, build, name)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', `quota is a function. ${hintOf('quota')}`)
+  }
 }
 
 /** Reads the client's address, or what a function returns. */

@@ -1,3 +1,4 @@
+import { formatValue, QuotaError } from '../../common/errors.ts'
 import { checkNames, givenOptions } from '../../common/options.ts'
 import type { Logger } from '../../common/warn.ts'
 import { NONE } from '../../decisions/decision.ts'
@@ -35,6 +36,14 @@ function sources<R>(options: object, reader: RequestReader<R>, logger: Logger): 
   return { reader, address, claims: undefined, parameters: new Set(), cookies: new Set(), ipv6Prefix, logger }
 }
 
+function onePolicy<R, S>(...[given, compile]: Parameters<Seams<R, S>['several']>): readonly CompiledPolicy<R, S>[] {
+  if (Array.isArray(given) && given.length === 1) return [compile(given[0])]
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `replace takes a list of one policy; got ${formatValue(given)}. Several are a feature: createRateLimit(several).`,
+  )
+}
+
 function checks<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): ReadChecks<R, S> {
   return compiled === undefined ? () => NONE : readingOne(compiled)
 }
@@ -64,7 +73,7 @@ export const PLAIN: Omit<Seams<never, never>, 'store' | 'key' | 'enforce'> = {
   sources,
   skips: () => undefined,
   policies: (options, names) => [givenOptions(options, ownNames(names))],
-  several: (policies, compile) => policies.map(compile),
+  several: onePolicy,
   policy: plainPolicy,
   quota: plainQuota,
   denial: (named) => denialBuilder(named),
