@@ -88,6 +88,16 @@ export function testHeaders(test: TestFunction, mount: MountAll): void {
     assert.equal((await send()).headers['ratelimit'], 'limit=2, remaining=1, reset=30')
   })
 
+  // Reproduces a bug: without the feature for forms, the list was appended to the dictionary, which no parser takes. Hono had the
+  // field of the outer limiter.
+  test('sends RateLimit of the inner limiter if the outer one has it in another form', async () => {
+    const two = { quota: perMinute(2) }
+    const list = await mount(limiter({ headers: 'draft-7' }), limiter({ ...two, name: 'inner' }))
+    assert.equal((await list()).headers['ratelimit'], '"inner";r=1;t=30')
+    const dictionary = await mount(limiter({}), limiter({ ...two, headers: 'draft-7' }))
+    assert.equal((await dictionary()).headers['ratelimit'], 'limit=2, remaining=1, reset=30')
+  })
+
   // Reproduces a bug: q=1;w=1 was a hundred times too low.
   test('sends the rate of a bucket that is smaller than its rate', async () => {
     const send = await mount(limiter({ quota: perSecond(100, { burst: 1 }) }))

@@ -1,3 +1,5 @@
+import { isList } from './plain-join.ts'
+
 /** A header to set on a response. */
 export type Header = readonly [name: string, value: string]
 
@@ -36,6 +38,8 @@ export function missingHeaders(
     const [name, value] = header
     const found = before(name)
     if (!limited || found === undefined) return found === value
+    // One of another form is that limiter's.
+    if (isList(name, found) !== isList(name, value)) return true
     return `, ${found}, `.includes(`, ${value}, `) || isSuperseded(header, headers, before)
   }
   const missing = headers.filter((header) => !isKept(header))
@@ -68,10 +72,6 @@ function appendHeader(name: string, before: string | undefined, value: string, l
   if (name === EXPOSE) return exposing(before, value)
   return limited && isList(name, value) && isList(name, before) ? `${before}, ${value}` : value
 }
-
-// Draft 7 has a dictionary in RateLimit, which can report only one policy.
-const isList = (name: string, value: string): boolean =>
-  name === 'RateLimit-Policy' || (name === 'RateLimit' && value.startsWith('"'))
 
 function exposing(before: string, value: string): string {
   const known = before

@@ -2,6 +2,13 @@ import type { Header } from './headers.ts'
 
 // The headers of the newest draft, among those of other limiters on the same request.
 
+/**
+ * Whether a field is a list that others may be added to: draft 7 has a dictionary in RateLimit, which can report only one
+ * policy.
+ */
+export const isList = (name: string, value: string): boolean =>
+  name === 'RateLimit-Policy' || (name === 'RateLimit' && value.startsWith('"'))
+
 /** The headers to set: the lists of another limiter (`limited`), which `read` finds on `response`, come first. */
 export const plainJoin = <T = undefined>(
   headers: readonly Header[],
@@ -11,7 +18,7 @@ export const plainJoin = <T = undefined>(
 ): readonly Header[] =>
   headers.map(([name, value]) => {
     const before = limited && name !== 'Retry-After' ? read(name, response as T) : undefined
-    return [name, before ? `${before}, ${value}` : value]
+    return [name, before && isList(name, String(before)) ? `${before}, ${value}` : value]
   })
 
 /** The headers that a response lacks that another server has made. */
@@ -22,5 +29,6 @@ export const plainMissing = (
 ): readonly Header[] =>
   headers.filter(([name, value]) => {
     const found = read(name)
-    return !found || !(limited ? `, ${found}, `.includes(`, ${value}, `) : found === value)
+    if (!found || !limited) return found !== value
+    return isList(name, String(found)) && !`, ${found}, `.includes(`, ${value}, `)
   })
