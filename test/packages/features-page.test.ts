@@ -80,6 +80,9 @@ bundle, gzipped. Each feature adds to that:
 | ------- | ---------- | ----------- | ----- | ---- |
 ${rows.join('\n')}
 
+Without \`settling\`, no units are refunded, and decisions have no \`settle\`. A preflight then counts, and so does a request that is over
+when its verdict arrives: a timeout has answered it, or its client has left while a remote store answered.
+
 The [options](options.md) are the same in both. Bytes are those of \`@spillway/hono/lean\`, minified by esbuild and gzipped, without
 those of the features that a feature needs.
 `
