@@ -92,6 +92,7 @@ const code = (type: string): string =>
       /\b(KeyOption|MatchOption|PolicyOptions|CostOption|DeniedOption|DecisionEvent|Claims|Decision)<[^>]*>/g,
       '$1',
     )
+    .replace(/\((\w+) & Named<Name>\)/g, '$1')
     .replace(/\(request: R\)/g, '(request)')
     .replace(/\(response: S\)/g, '(response)')
     .replaceAll('|', '\\|')}\``
