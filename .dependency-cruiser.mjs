@@ -51,7 +51,7 @@ export const layers = {
   'packages/core/src/http': ['requests', 'addresses', 'headers', 'pipeline', 'node'],
 }
 
-/** The features of core, each with those that it is built on. A feature that is not named is built on the pipeline alone. */
+/** The features of core, each with those that it may import. */
 /** @type {Readonly<Record<string, readonly string[]>>} */
 export const features = {
   answers: [],

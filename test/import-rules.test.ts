@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -184,4 +184,9 @@ test('every rule is broken by some file', async () => {
   const { default: config } = await import('../.dependency-cruiser.mjs')
   const rules = config.forbidden.map(({ name }) => name)
   expect(new Set(files.flatMap(([, , broken]) => broken))).toEqual(new Set(rules))
+})
+
+test('each folder of a feature has a rule', () => {
+  const folders = readdirSync(join(root, 'packages/core/src/features')).filter((name) => !name.endsWith('.ts'))
+  expect(Object.keys(features).sort()).toEqual(folders.sort())
 })
