@@ -209,6 +209,9 @@ describe('features', () => {
   test('are named for a function as the quota', () => {
     // @ts-expect-error quotasByRequest is not installed
     expect(() => rateLimit({ quota: () => perMinute(1) })).toThrow('createRateLimit(quotasByRequest)')
+    // A quota beside a list of policies is not one by request.
+    const both = { quota: perMinute(1), policies: [{ name: 'a', quota: perMinute(1) }] }
+    expect(() => createRateLimit(selectors, matching, several)(both as never)).not.toThrow('quotasByRequest')
   })
 
   // It was a TypeError of Object.entries.

@@ -32,7 +32,7 @@ export const plain: Feature = {
 const OPTIONS: Readonly<Record<string, string>> = {
   trustedProxies: 'trustProxy',
   selectors: 'claims',
-  quotasByRequest: 'quota',
+  quotasByRequest: '',
   partitions: 'partition',
   costs: 'cost defaultCost maxCost',
   matching: 'match skip',
@@ -73,7 +73,7 @@ function storeOf(options: object, defaultStore: () => Store): StoreConfig {
 function quota<R, S>(next: Seams<R, S>['quota']): Seams<R, S>['quota'] {
   return (option, build, name) => {
     if (typeof option !== 'function') return next(option, build, name)
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `quota is a function. ${hintOf('quota')}`)
+    throw new QuotaError('ERR_SPILLWAY_OPTION', 'quota is a function: createRateLimit(quotasByRequest).')
   }
 }
 
