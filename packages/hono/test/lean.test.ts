@@ -320,13 +320,17 @@ describe('quotas', () => {
     expect([(await hono.request('/')).status, (await hono.request('/')).status]).toEqual([200, 429])
   })
 
-  test('with a feature, denials have the problem type of the quota', async () => {
-    const quota = penalty({ after: 1, within: '1m', block: '1h' })
-    const hono = app(createRateLimit(anyQuota)({ quota, key: () => 'all' }))
-    await hono.request('/')
-    const { type } = (await (await hono.request('/')).json()) as { readonly type: string }
-    expect(type).toMatch(/#abnormal-usage-detected$/)
-  })
+  // All that bring a store of any quota. With settling or byKey, the type was that of an exceeded quota.
+  test.each([[[anyQuota]], [[settling]], [[byKey]], [[stores]], [[selectors, matching, several, blocks]]])(
+    'with features, denials have the problem type of the quota %#',
+    async (features) => {
+      const quota = penalty({ after: 1, within: '1m', block: '1h' })
+      const hono = app(createRateLimit(...features)({ quota, key: () => 'all' }))
+      await hono.request('/')
+      const { type } = (await (await hono.request('/')).json()) as { readonly type: string }
+      expect(type).toMatch(/#abnormal-usage-detected$/)
+    },
+  )
 })
 
 test('an option of a missing feature is a type error', () => {

@@ -1,4 +1,5 @@
 import { withCalls } from '../../http/pipeline/calls.ts'
+import { problemTypes } from '../../http/pipeline/problem-types.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { oncePerQuota } from '../quotas-by-request/index.ts'
 import { type ByKey, callsByKey, type KeyedPolicy } from './by-key.ts'
@@ -12,7 +13,7 @@ export interface ByKeyTypes extends OptionTypes {
 /** `peek`, `charge`, `refund`, `reset`, `block` and more: the counts of a key, outside of requests. */
 export const byKey: Feature<ByKeyTypes> = {
   name: 'byKey',
-  layers: { store: withCalls, policy, calls },
+  layers: { store: withCalls, policy, denial: problemTypes, calls },
 }
 
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {

@@ -1,6 +1,7 @@
 import { checked } from '../../common/maybe-promise.ts'
 import { checkBoolean, checkFunctions } from '../../common/options.ts'
 import { withCalls } from '../../http/pipeline/calls.ts'
+import { problemTypes } from '../../http/pipeline/problem-types.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft, PASS } from '../../http/pipeline/verdict.ts'
 import type { RequestParts } from '../../http/requests/parts.ts'
@@ -38,7 +39,7 @@ export const settling: Feature<SettlingTypes> = {
   name: 'settling',
   options: ['countPreflight', 'refundIf'],
   policyOptions: ['settle', 'countIf'],
-  layers: { store: withCalls, policy, verdict },
+  layers: { store: withCalls, policy, denial: problemTypes, verdict },
 }
 
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
