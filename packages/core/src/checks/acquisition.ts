@@ -12,7 +12,7 @@ import { isShown } from '../quotas/block-list.ts'
 import { needsUnits, type StepOptions, type Verb } from '../steps/step-options.ts'
 import { decideAll, decideInOrder, groupByStore } from './in-order.ts'
 import { spillOver } from './spill.ts'
-import { consumeOne } from './sync-calls.ts'
+import { consumePrepared } from './sync-calls.ts'
 
 /**
  * Runs a verb on all checks, all-or-nothing. If a check with a spill policy is denied, its spill policy is checked instead:
@@ -40,7 +40,7 @@ export function acquire(
 
 /** Runs a verb on one check. */
 function acquireOne(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
-  const prepared = verb === 'consume' && stepOptions === undefined ? consumeOne(checks) : undefined
+  const prepared = verb === 'consume' && stepOptions === undefined ? consumePrepared(checks) : undefined
   if (prepared !== undefined) return prepared
   const result = configOf(checks).calls.decide(checks, verb, stepOptions)
   return result instanceof Promise ? result.then(acquiredBy) : acquiredBy(result)

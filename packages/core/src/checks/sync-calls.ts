@@ -16,7 +16,7 @@ import { answerOf, takesFor } from './takes.ts'
 
 /** The calls of an in-memory store: it answers in the same tick, so that nothing can happen meanwhile, nor fail. */
 export const SYNC_CALLS: StoreCalls = {
-  decide: decideNow,
+  decide: answerNow,
   take: takeNow,
   takeEach: takeEachNow,
   fallBack: (error) => Promise.reject(error),
@@ -27,7 +27,7 @@ export const SYNC_CALLS: StoreCalls = {
 }
 
 /** Decides checks by an in-memory store: by its prepared takes, if it has them. */
-export function decideNow(checks: readonly PolicyCheck[], verb: Verb, stepOptions?: StepOptions): StoreAnswer {
+export function answerNow(checks: readonly PolicyCheck[], verb: Verb, stepOptions?: StepOptions): StoreAnswer {
   const prepared = verb === 'consume' && stepOptions === undefined ? consumeNow(checks) : undefined
   if (prepared !== undefined) return prepared
   const takes = takesFor(checks, verb, stepOptions)
@@ -66,7 +66,7 @@ class PreparedAcquisition implements Acquisition {
 }
 
 /** Consumes the units of one check by its prepared take; undefined if its store prepares none. */
-export function consumeOne(checks: readonly PolicyCheck[]): PreparedAcquisition | undefined {
+export function consumePrepared(checks: readonly PolicyCheck[]): PreparedAcquisition | undefined {
   const { policy, cost, key } = checks[0] as PolicyCheck
   const { take, decide } = policy.steps.costing(cost)
   if (take === undefined) return undefined
@@ -76,7 +76,7 @@ export function consumeOne(checks: readonly PolicyCheck[]): PreparedAcquisition 
 
 /** Consumes units by prepared takes; undefined if the store has none, or a policy has two keys. */
 function consumeNow(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
-  if (checks.length === 1) return consumeOne(checks)?.results[0]
+  if (checks.length === 1) return consumePrepared(checks)?.results[0]
   const store = configOf(checks).store as PreparingStore
   if (!preparesTakes(store) || !areApart(checks)) return undefined
   const now = store.clock()
