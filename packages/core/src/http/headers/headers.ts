@@ -1,7 +1,6 @@
-import { isList } from './plain-join.ts'
+import { type Header, isList } from './plain-join.ts'
 
-/** A header to set on a response. */
-export type Header = readonly [name: string, value: string]
+export type { Header } from './plain-join.ts'
 
 /** The header that lists which headers browsers expose to scripts of other origins. */
 export const EXPOSE = 'Access-Control-Expose-Headers'

@@ -1,6 +1,7 @@
-import type { Header } from './headers.ts'
-
 // The headers of the newest draft, among those of other limiters on the same request.
+
+/** A header to set on a response. */
+export type Header = readonly [name: string, value: string]
 
 /**
  * Whether a field is a list that others may be added to: draft 7 has a dictionary in RateLimit, which can report only one
