@@ -13,7 +13,10 @@ const NUMBERS: readonly (readonly [cost: number, ...values: string[]])[] = /* @_
   // `parseInt` and `parseFloat` read a number, `Number` does not, or a smaller one.
   [9, '9px', '9 pages', '9,000', '0x9z', '8.5px', '9e-1'],
   [20, '20', '21', '1e3', '900e-2', '1e400', 'Infinity', '9'.repeat(400), '0xffffffffffffffffff'],
+  // Too long to be read to its end.
+  [20, `${'0'.repeat(500)}9`, `0x${'0'.repeat(500)}9`, `0.${'0'.repeat(500)}9e501`, '9'.repeat(500)],
   [2, '', ' ', '0', '-0', '-3', '-1e9', '-Infinity', 'NaN', 'x', 'null', 'true', '٣', '0b2', '0x', '$9'],
+  [2, 'x'.repeat(500), `-${'9'.repeat(500)}`],
 ])
 
 const SEVERAL: readonly (readonly [cost: number, ...paths: string[]])[] = [

@@ -43,7 +43,7 @@ const TEXTS: readonly (readonly [
       '=',
     ],
   ],
-  ['query', (text) => ({ path: `/?n=${text}` }), ['5', '%35', '%ff', '+', '?', '=', '5x', '#']],
+  ['query', (text) => ({ path: `/?n=${text}` }), ['5', '0', '%35', '%ff', '5%ff', '+%ff', '+', '?', '=', '5x', '#']],
   [
     'cookie',
     header('cookie'),

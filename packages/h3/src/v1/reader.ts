@@ -43,8 +43,15 @@ function pathOf({ node: { req }, path }: H3Event): readonly string[] {
   const routed = end < 0 ? target : target.slice(0, end)
   const [requested = ''] = target.charAt(end) === '%' ? target.split('?', 1) : [routed]
   if (target === path && requested === routed) return [routed]
-  const [below = ''] = path.split('?', 1)
+  const below = beforeQuery(path)
   return routed === requested && below === requested ? [requested] : [routed, requested, below]
+}
+
+/** What precedes the question mark, which the query has found. Behind a fragment, the query has not looked for it. */
+function beforeQuery(path: string): string {
+  const { query, fragment } = targetOf(path)
+  const end = fragment === '' ? path.length - query.length - 1 : path.indexOf('?')
+  return path.charAt(end) === '?' ? path.slice(0, end) : path
 }
 
 /** Without the path of the event if that is what mounts have left of the routed one. */

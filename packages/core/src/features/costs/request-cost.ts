@@ -119,19 +119,28 @@ function numbersIn(values: readonly string[]): Numbers {
   let most = 0
   let isPartial = false
   for (const value of new Set(values)) {
-    const number = numberIn(value.trim())
+    const number = numberIn(value)
     isPartial ||= !(number > 0)
     if (number > most) most = number
   }
   return { most, isPartial }
 }
 
-/** The largest number that `Number`, `parseFloat` and `parseInt` read: they differ about `50 pages`, `0x32` and `50e-1`. */
-const numberIn = (text: string): number =>
+/** How many characters of a number are read: more are zeros, or more than any number is. */
+const LONGEST = 400
+
+/**
+ * The largest number that `Number`, `parseFloat` and `parseInt` read: they differ about `50 pages`, `0x32` and `50e-1`. Of a longer
+ * text that begins as a number, none is read to its end: it costs the most.
+ */
+function numberIn(value: string): number {
+  const text = value.slice(0, LONGEST).trim()
+  if (value.length > LONGEST) return Number.parseFloat(text || '0') >= 0 ? Number.POSITIVE_INFINITY : 0
   // Only `Number` reads these, and nothing that the others do not.
-  text.startsWith('0') && /[bo]/i.test(text.charAt(1))
+  return text.startsWith('0') && /[bo]/i.test(text.charAt(1))
     ? Number(text)
     : Math.max(Number.parseFloat(text) || 0, Number.parseInt(text) || 0)
+}
 
 const WITHOUT_BODY: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE', 'CONNECT']
 

@@ -1,3 +1,5 @@
+import { targetOf } from './targets.ts'
+
 /** The part of a Fastify request that is read. */
 export interface FastifyLike {
   readonly url?: string
@@ -17,8 +19,12 @@ interface RouterOptions {
  * `*login` is `/login`. The target may also be a whole URL: of `http://a?b/c`, older versions read `/c`.
  */
 export function fastifyPath({ url = '', server }: FastifyLike): string | readonly string[] {
-  const ends = endsAtSemicolon(server) ? /[?#;]/ : /[?#]/
-  const pathOf = (target: string): string => `/${target.slice(1).split(ends, 1)[0]}`
+  const hasEnd = endsAtSemicolon(server)
+  const pathOf = (target: string): string => {
+    // Read with the query, so that the target is visited once for both.
+    const rest = target.startsWith('/') ? targetOf(target).path.slice(1) : target.slice(1).split(/[?#]/, 1)[0]
+    return `/${hasEnd ? rest?.split(';', 1)[0] : rest}`
+  }
   if (url.startsWith('/')) return pathOf(url)
   return [/^https?:\/\/[^/?]*\/?/i, /^https?:\/\/.*?\//].map((origin) => pathOf(url.replace(origin, '/')))
 }
