@@ -1,4 +1,4 @@
-import { pathBelow, type RequestReader, targetOf } from '@spillway/core/http'
+import { pathBelow, type RequestReader } from '@spillway/core/http'
 import type { Context } from 'hono'
 import { plainReader } from './plain-reader.ts'
 
@@ -12,7 +12,16 @@ const PLAIN = /^[^:]+:\/\/[^/]*\/[^&?#]*(?:\?([^?#]*))?/
  */
 function queriesOf({ req: { url } }: Context): string | readonly string[] {
   const [plain, query = ''] = PLAIN.exec(url) ?? []
-  return plain === url ? query : [targetOf(url).query, url.replace(/[?#]/g, '&')]
+  if (plain === url) return query
+  let start = url.length
+  let end: number | undefined
+  // One pass for both readings.
+  const whole = url.replace(/[?#]/g, (sign, at: number) => {
+    if (sign === '#') end ??= at
+    else start = Math.min(start, at + 1)
+    return '&'
+  })
+  return [url.slice(start, end), whole]
 }
 
 /** What selectors and matches read of a request. */
