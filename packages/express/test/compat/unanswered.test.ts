@@ -13,7 +13,7 @@ const appWith = (store: Partial<Options>['store'], passOnStoreError: boolean) =>
 
 // Reproduces a bug: the warning named `onStoreError`, which the drop-in does not have.
 test('the warning of a store that fails names the option that decides', async () => {
-  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const warn = vi.spyOn(logger, 'warn')
   const failing: Store = { take: () => Promise.reject(new Error('no server')), delete: async () => 0 }
   expect((await request(appWith(failing, true)).get('/')).status).toBe(200)
   expect(warn.mock.calls).toEqual([
