@@ -1,5 +1,3 @@
-import { targetOf } from './targets.ts'
-
 /** The part of a Fastify request that is read. */
 export interface FastifyLike {
   readonly url?: string
@@ -14,18 +12,23 @@ interface RouterOptions {
   readonly routerOptions?: RouterOptions
 }
 
+const QUERY_OR_FRAGMENT = /[?#]/
+const SEMICOLON_TOO = /[?#;]/
+
+/** Read again only for another target: Nest's path is read for patterns without its prefix, too. */
+let last = { url: '', ends: QUERY_OR_FRAGMENT, path: '/' }
+
 /**
  * The path as Fastify's router reads it. The target may end in a fragment. The router compares all characters but the first:
  * `*login` is `/login`. The target may also be a whole URL: of `http://a?b/c`, older versions read `/c`.
  */
 export function fastifyPath({ url = '', server }: FastifyLike): string | readonly string[] {
-  const hasEnd = endsAtSemicolon(server)
-  const pathOf = (target: string): string => {
-    // Read with the query, so that the target is visited once for both.
-    const rest = target.startsWith('/') ? targetOf(target).path.slice(1) : target.slice(1).split(/[?#]/, 1)[0]
-    return `/${hasEnd ? rest?.split(';', 1)[0] : rest}`
+  const ends = endsAtSemicolon(server) ? SEMICOLON_TOO : QUERY_OR_FRAGMENT
+  const pathOf = (target: string): string => `/${target.slice(1).split(ends, 1)[0]}`
+  if (url.startsWith('/')) {
+    if (url !== last.url || ends !== last.ends) last = { url, ends, path: pathOf(url) }
+    return last.path
   }
-  if (url.startsWith('/')) return pathOf(url)
   return [/^https?:\/\/[^/?]*\/?/i, /^https?:\/\/.*?\//].map((origin) => pathOf(url.replace(origin, '/')))
 }
 
