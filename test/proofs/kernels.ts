@@ -14,7 +14,7 @@ export const postgresSource = (): string =>
 
 // Not registered: the process has the algorithms as they are written, and a mutant has its own.
 const KERNELS = `
-    import { bucketAlgorithm } from './core/src/algorithms/bucket.ts'
+    import { scheduledAlgorithm } from './core/src/algorithms/scheduled-bucket.ts'
     import { penaltyAlgorithm } from './core/src/algorithms/penalty.ts'
     import { logAlgorithm } from './core/src/algorithms/sliding-log.ts'
     import { windowAlgorithm } from './core/src/algorithms/sliding-window.ts'
@@ -22,7 +22,7 @@ const KERNELS = `
     import { KERNELS } from './core/src/kernels/kernels.ts'
 
     const ALGORITHMS = {
-      bucket: bucketAlgorithm,
+      bucket: scheduledAlgorithm,
       'sliding-window': windowAlgorithm,
       'sliding-log': logAlgorithm,
       'warm-up': warmUpAlgorithm,

@@ -46,32 +46,20 @@ export const limitOf: LimitOf<Request, Response, FetchParts, LeanRateLimit> = (g
       keepVerdict(record, verdict, parts)
       if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, limitHeaders, parts)
       const settle = parts.settler?.(request, context, rest, after) ?? asItIs
-      return settled(
-        () => handler(request, ...rest),
-        (response) => settle(withLimitHeaders(response, request, limitHeaders, parts)),
-        settle,
-      )
+      // In this function: another would cost each request two promises.
+      try {
+        const response = await handler(request, ...rest)
+        if (response) return settle(withLimitHeaders(response, request, limitHeaders, parts))
+        // Bun's handlers return nothing after upgrading the connection.
+        settle(new Response(null), UPGRADED)
+        return response
+      } catch (thrown) {
+        settle(responseTo(thrown), undefined, true)
+        throw thrown
+      }
     }
   }
   return withGuard(limit, guard)
-}
-
-/** Calls the handler, and settles the request by its answer, with the headers of limiters, or by what it throws. */
-async function settled<A extends Response | undefined>(
-  handle: () => A | Promise<A>,
-  answered: (response: Response) => Response,
-  settle: Settle,
-): Promise<Response | A> {
-  try {
-    const response = await handle()
-    if (response) return answered(response)
-    // Bun's handlers return nothing after upgrading the connection.
-    settle(new Response(null), UPGRADED)
-    return response
-  } catch (thrown) {
-    settle(responseTo(thrown), undefined, true)
-    throw thrown
-  }
 }
 
 const asItIs: Settle = (response) => response

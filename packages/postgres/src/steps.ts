@@ -1,14 +1,5 @@
+import type { Micros, Step } from '@spillway/core'
 import type { Fraction, SentStep } from '@spillway/core/internal'
-import {
-  BUCKET_STEP,
-  KERNELS,
-  PENALTY_STEP,
-  placeOf,
-  SLIDING_LOG_STEP,
-  SLIDING_WINDOW_STEP,
-  STEP_SIZE,
-  WARM_UP_STEP,
-} from './sql/layout.ts'
 
 /** The steps as text: the numbers of each. */
 export const stepsOf = (steps: readonly SentStep[]): string => steps.map(textOf).join(' ')
@@ -22,66 +13,78 @@ function textOf(step: SentStep): string {
   return text
 }
 
-/** The fraction of a step whose numbers are all whole. */
-const WHOLE: Fraction = { scale: 1, increment: 0, check: 0, tolerance: 0, burst: 0, until: 0 }
-
-/** A step as the numbers that the SQL kernels read. */
+/** A step as the numbers that the SQL kernels read: `sql/layout.ts` names them. */
 function numbersOf(step: SentStep): string {
-  const every = { ...step, kernel: KERNELS[step.kernel], peek: Number(step.peek) }
-  switch (step.kernel) {
+  const { kernel, increment, check } = step
+  const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
+  switch (kernel) {
     case 'bucket': {
-      const { scale, increment, check, tolerance, burst, until } = step.fraction ?? WHOLE
-      return inOrder(BUCKET_STEP, {
-        ...step,
-        ...every,
-        wait: step.maxWaitMicros,
-        whole: Number(step.whole),
-        ...(step.schedule ?? { interval: 0, amount: 0, tick: 0, offset: 0 }),
-        lacking: step.start?.lacking ?? 0,
-        keep: step.start?.keep ?? 0,
-        scale,
-        incrementEarly: increment,
-        checkEarly: check,
-        toleranceEarly: tolerance,
-        burstEarly: burst,
-        untilEarly: until,
-        lackingEarly: step.start?.early ?? 0,
-      })
+      const { tolerance, ceiling, maxWaitMicros, until, burst, ends, whole, schedule, start, fraction } = step
+      const { interval, amount, tick, offset } = schedule ?? { interval: 0, amount: 0, tick: 0, offset: 0 }
+      return formatNumbers([
+        ...common,
+        check,
+        tolerance,
+        ceiling,
+        maxWaitMicros,
+        until,
+        burst,
+        ends,
+        whole ? 1 : 0,
+        interval,
+        amount,
+        tick,
+        offset,
+        start?.lacking ?? 0,
+        start?.keep ?? 0,
+        ...(fraction === null ? WHOLE : partsOf(fraction)),
+        start?.early ?? 0,
+      ])
     }
     case 'sliding-window': {
-      const { limit, check, calendar, ticks, tick, offset } = step
-      // The last start is repeated if a calendar has fewer than four.
-      const start = (i: number): number => calendar?.[i] ?? calendar?.at(-1) ?? 0
-      return inOrder(SLIDING_WINDOW_STEP, {
-        ...step,
-        ...every,
-        // A check above the limit never fits. It is capped, because its product with the ticks could overflow.
-        check: Math.min(check, limit + 1),
-        fixed: Number(step.fixed),
-        start1: start(0),
-        start2: start(1),
-        start3: start(2),
-        start4: start(3),
-        clock: offset === null ? 0 : ticks * tick,
-        offset: offset ?? 0,
-      })
+      // A check above the limit never fits. It is capped, because its product with the ticks could overflow.
+      const { limit, ticks, tick, most, since, fixed, calendar, offset } = step
+      const clock = offset === null ? [0, 0] : [ticks * tick, offset]
+      const numbers = [limit, ticks, tick, most, since, fixed ? 1 : 0, ...startsIn(calendar), ...clock]
+      return formatNumbers([...common, Math.min(check, limit + 1), ...numbers, ...rest(1)])
     }
     case 'sliding-log':
-      return inOrder(SLIDING_LOG_STEP, { ...step, ...every })
-    case 'warm-up':
-      return inOrder(WARM_UP_STEP, { ...step, ...every })
-    case 'penalty':
-      return inOrder(PENALTY_STEP, { ...step, ...every, extend: Number(step.extend) })
+      return formatNumbers([...common, check, step.limit, step.window, step.since, ...rest(10)])
+    case 'warm-up': {
+      const { tolerance, half, early, scale, until, untilEarly, cold } = step
+      return formatNumbers([...common, check, tolerance, half, early, scale, until, untilEarly, cold, ...rest(6)])
+    }
+    case 'penalty': {
+      const { limit, window, block, grow, max, forgive, since, extend } = step
+      const numbers = [limit, window, block, grow, max, forgive, since, extend ? 1 : 0]
+      return formatNumbers([...common, check, ...numbers, ...rest(5)])
+    }
   }
 }
+
+/** The four starts of a calendar's periods; zeros if there is none. The last is repeated if there are fewer. */
+const startsIn = (starts: readonly Micros[] | null): readonly number[] =>
+  [0, 1, 2, 3].map((i) => starts?.[i] ?? starts?.at(-1) ?? 0)
+
+/** The numbers that only a bucket has. */
+const rest = (zeros: number): readonly number[] => [...new Array<number>(zeros).fill(0), ...WHOLE, 0]
+
+/** The fraction of a step whose numbers are all whole. */
+const WHOLE: readonly number[] = [1, 0, 0, 0, 0, 0]
+
+const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction): readonly number[] => [
+  scale,
+  increment,
+  check,
+  tolerance,
+  burst,
+  until,
+]
+
+const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up', 'penalty']
 
 /** Above any quota and within `bigint`: a cost that never fits still never fits. */
 const FAR = 1e18
 
-/** The numbers of a step in the order of its layout; what only a bucket has is as in one without fractions. */
-function inOrder<N extends string>(layout: readonly N[], values: Readonly<Record<N, number>>): string {
-  const numbers = new Array<number>(STEP_SIZE).fill(0)
-  numbers[placeOf(BUCKET_STEP, 'scale') - 1] = 1
-  for (const [i, name] of layout.entries()) numbers[i] = Math.max(Math.min(values[name], FAR), -FAR)
-  return numbers.join(' ')
-}
+const formatNumbers = (numbers: readonly number[]): string =>
+  numbers.map((number) => Math.max(Math.min(number, FAR), -FAR)).join(' ')
