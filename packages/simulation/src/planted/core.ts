@@ -98,7 +98,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'a request whose client has left keeps its units',
-    file: 'fetch/src/rate-limit.ts',
+    file: 'fetch/src/middleware.ts',
     seed: 676,
     property: 'nothingIsLost',
     replaced: [['discard()', '']],
