@@ -1,9 +1,11 @@
 import { LONGEST } from '@spillway/core/internal'
 import { LONGEST_KEY, LONGEST_POLICY } from '../key.ts'
-import { BUCKET_ANSWER, FRACTION_ANSWER, fieldsOf, placeOf } from './layout.ts'
+import { BUCKET_ANSWER, BUCKET_OUTCOME, fieldsOf, placeOf } from './layout.ts'
 import { type Names, SAFE_PATH } from './names.ts'
 
 const answer = fieldsOf('answer', BUCKET_ANSWER)
+/** In an answer of `take_calls`, after its first number, which is now. */
+const EARLY_OF_BASE = 1 + placeOf(BUCKET_OUTCOME, 'baseEarly')
 
 /** The whole microseconds that parts of one begin, and how much earlier the parts end. */
 const tick = (parts: string): string => `div(${parts} + scale - 1, scale)`
@@ -102,7 +104,7 @@ BEGIN
     concat_ws(' ', 1, 0, total, total, room, room, '0 0 0 0 0 0 0 0 0 0 0', scale, total_early, total_early, room_early, '0 0 0'),
     NULL::int8, current_setting('lock_timeout'), false), ' ')::numeric[];
   allowed := ${answer.allowed} = 1;
-  parts := (${answer.tick} - ${answer.now}) * scale - coalesce(answer[CASE cardinality(answer) WHEN ${BUCKET_ANSWER.length} THEN ${placeOf(BUCKET_ANSWER, 'early')} ELSE ${placeOf(FRACTION_ANSWER, 'baseEarly')} END], 0);
+  parts := (${answer.tick} - ${answer.now}) * scale - coalesce(answer[CASE cardinality(answer) WHEN ${BUCKET_ANSWER.length} THEN ${placeOf(BUCKET_ANSWER, 'early')} ELSE ${EARLY_OF_BASE} END], 0);
   IF allowed AND cardinality(answer) > ${BUCKET_ANSWER.length} THEN parts := parts + taken; END IF;
   retry_after_ms := CASE WHEN allowed THEN 0 WHEN cost > burst THEN 'Infinity'::float8 ELSE ${tick('(parts + taken - size)')} / 1000 END;
   remaining := greatest(div(size - parts, unit), 0);

@@ -157,28 +157,6 @@ export const RETURNED = ['ticks', 'early'] as const
 export const USED = ['units', 'since', 'micros'] as const
 /** What `take_bucket` returns: one of more numbers is that of `take_calls`. */
 export const BUCKET_ANSWER = ['now', 'allowed', 'tick', 'early'] as const
-/** What `take_calls` returns for one step of a bucket whose scale is not 1. */
-export const FRACTION_ANSWER = [
-  'now',
-  'allowed',
-  'base',
-  'next',
-  'grossNext',
-  'baseEarly',
-  'nextEarly',
-  'grossNextEarly',
-  'takenTat',
-  'takenGross',
-  'takenTurn',
-  'takenEarly',
-  'takenGrossEarly',
-  'keptTat',
-  'keptGross',
-  'keptTurn',
-  'keptEarly',
-  'keptGrossEarly',
-] as const
-
 /** The places of an array in SQL: `fieldsOf('step', BUCKET_STEP).increment` is `step[3]`. */
 export const fieldsOf = <N extends string>(array: string, layout: readonly N[]): Readonly<Record<N, string>> =>
   Object.fromEntries(layout.map((name, i) => [name, `${array}[${i + 1}]`])) as Record<N, string>
