@@ -36,7 +36,7 @@ const budgets: Readonly<Record<string, readonly [files: number, bytes: number, t
   node: [16, 21_000, 5_300],
   opentelemetry: [8, 31_000, 7_100],
   plans: [8, 31_000, 7_100],
-  postgres: [8, 205_000, 57_000],
+  postgres: [8, 203_000, 56_500],
   redis: [8, 148_000, 42_100],
 }
 
