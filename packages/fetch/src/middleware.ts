@@ -1,4 +1,5 @@
 import { isAbandoned, type LimitOf, type Parts, type RequestDecision, UPGRADED, withGuard } from '@spillway/core/http'
+import type { PlainGuard } from '@spillway/core/http/lean'
 import { calledByHand } from '@spillway/core/internal'
 import { keepVerdict, recordOf } from './reader.ts'
 import { denialResponse, withLimitHeaders } from './response.ts'
@@ -31,35 +32,43 @@ export const limitOf: LimitOf<Request, Response, FetchParts, LeanRateLimit> = (g
     handler: Handler<R, Rest, A>,
   ) => {
     if (typeof handler !== 'function') throw calledByHand('(handler)', [handler])
-    return async (request: R, ...rest: Rest): Promise<Response | A> => {
-      const record = recordOf(request, rest[0])
-      const { context, limitHeaders } = record
-      // Without the feature that refunds, a request that is over must not be counted.
-      if (parts.whenAnswered === undefined && isAbandoned(request, context, false)) return closed()
-      const pending = guard(request)
-      const verdict = await pending
-      const { denial, answer, after, discard } = verdict
-      if (isAbandoned(request, context, pending instanceof Promise)) {
-        discard()
-        return closed()
-      }
-      keepVerdict(record, verdict, parts)
-      if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, limitHeaders, parts)
-      const settle = parts.settler?.(request, context, rest, after) ?? asItIs
-      // In this function: another would cost each request two promises.
-      try {
-        const response = await handler(request, ...rest)
-        if (response) return settle(withLimitHeaders(response, request, limitHeaders, parts))
-        // Bun's handlers return nothing after upgrading the connection.
-        settle(new Response(null), UPGRADED)
-        return response
-      } catch (thrown) {
-        settle(responseTo(thrown), undefined, true)
-        throw thrown
-      }
-    }
+    return limited(handler, guard, parts)
   }
   return withGuard(limit, guard)
+}
+
+function limited<R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
+  handler: Handler<R, Rest, A>,
+  guard: PlainGuard<Request, Response>,
+  parts: FetchParts,
+) {
+  return async (request: R, ...rest: Rest): Promise<Response | A> => {
+    const record = recordOf(request, rest[0])
+    const { context, limitHeaders } = record
+    // Without the feature that refunds, a request that is over must not be counted.
+    if (parts.whenAnswered === undefined && isAbandoned(request, context, false)) return closed()
+    const pending = guard(request)
+    const verdict = await pending
+    const { denial, answer, after, discard } = verdict
+    if (isAbandoned(request, context, pending instanceof Promise)) {
+      discard()
+      return closed()
+    }
+    keepVerdict(record, verdict, parts)
+    if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, limitHeaders, parts)
+    const settle = parts.settler?.(request, context, rest, after) ?? asItIs
+    // In this function: another would cost each request two promises.
+    try {
+      const response = await handler(request, ...rest)
+      if (response) return settle(withLimitHeaders(response, request, limitHeaders, parts))
+      // Bun's handlers return nothing after upgrading the connection.
+      settle(new Response(null), UPGRADED)
+      return response
+    } catch (thrown) {
+      settle(responseTo(thrown), undefined, true)
+      throw thrown
+    }
+  }
 }
 
 const asItIs: Settle = (response) => response

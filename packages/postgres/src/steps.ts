@@ -1,4 +1,4 @@
-import type { Micros, Step } from '@spillway/core'
+import type { BucketStep, Micros, Step } from '@spillway/core'
 import type { Fraction, SentStep } from '@spillway/core/internal'
 
 /** The steps as text: the numbers of each. */
@@ -18,29 +18,8 @@ function numbersOf(step: SentStep): string {
   const { kernel, increment, check } = step
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
   switch (kernel) {
-    case 'bucket': {
-      const { tolerance, ceiling, maxWaitMicros, until, burst, ends, whole, schedule, start, fraction } = step
-      const { interval, amount, tick, offset } = schedule ?? { interval: 0, amount: 0, tick: 0, offset: 0 }
-      return formatNumbers([
-        ...common,
-        check,
-        tolerance,
-        ceiling,
-        maxWaitMicros,
-        until,
-        burst,
-        ends,
-        whole ? 1 : 0,
-        interval,
-        amount,
-        tick,
-        offset,
-        start?.lacking ?? 0,
-        start?.keep ?? 0,
-        ...(fraction === null ? WHOLE : partsOf(fraction)),
-        start?.early ?? 0,
-      ])
-    }
+    case 'bucket':
+      return formatNumbers([...common, check, ...bucketNumbers(step)])
     case 'sliding-window': {
       // A check above the limit never fits. It is capped, because its product with the ticks could overflow.
       const { limit, ticks, tick, most, since, fixed, calendar, offset } = step
@@ -60,6 +39,28 @@ function numbersOf(step: SentStep): string {
       return formatNumbers([...common, check, ...numbers, ...rest(5)])
     }
   }
+}
+
+function bucketNumbers(step: BucketStep): readonly number[] {
+  const { tolerance, ceiling, maxWaitMicros, until, burst, ends, whole, schedule, start, fraction } = step
+  const { interval, amount, tick, offset } = schedule ?? { interval: 0, amount: 0, tick: 0, offset: 0 }
+  return [
+    tolerance,
+    ceiling,
+    maxWaitMicros,
+    until,
+    burst,
+    ends,
+    whole ? 1 : 0,
+    interval,
+    amount,
+    tick,
+    offset,
+    start?.lacking ?? 0,
+    start?.keep ?? 0,
+    ...(fraction === null ? WHOLE : partsOf(fraction)),
+    start?.early ?? 0,
+  ]
 }
 
 /** The four starts of a calendar's periods; zeros if there is none. The last is repeated if there are fewer. */
