@@ -14,7 +14,8 @@ const TESTS = [
   ['IS', 'NOT', 'NULL'],
   ['IS', 'NULL'],
 ]
-const TYPES = ['int', 'int8', 'text']
+// Numbers stay below 2^53, which a float8 has exactly.
+const TYPES = ['int', 'int8', 'float8', 'text']
 
 const operator = (name: string, ...args: readonly Sql[]): Sql => ({ kind: 'operator', name, args })
 const nameSql = (name: string): Sql => ({ kind: 'name', name, args: [] })

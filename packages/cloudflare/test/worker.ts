@@ -13,7 +13,7 @@ import {
   type Take,
   type Taken,
 } from '@spillway/core'
-import { stepFor } from '@spillway/core/internal'
+import { decide, stepFor } from '@spillway/core/internal'
 import { suiteServer } from '../../../test/services/elsewhere.ts'
 
 // Runs in workerd: the conformance suite, and the tests of this store's objects.
@@ -232,23 +232,24 @@ const tests = (test: TestFunction): void => {
     const objects = namespace()
     const store = durableObjectStore(objects)
     const object = objects.object('key a')
-    await store.take([consume('a', 1, 'p')])
+    const at = Date.now() * 1000
+    await store.take([consume('a', 1, 'p')], at)
     await object.breakWrites('q')
-    const usedOf = async (key: string): Promise<number> => {
+    const remaining = async (): Promise<number> => {
       const step = stepFor(perMinute(10), 'peek', 1)
-      const [taken] = await store.take([{ policy: 'p', key, step }], 0)
-      return (taken as { tat: number }).tat
+      const [taken] = await store.take([{ policy: 'p', key: 'a', step }], at)
+      return decide('p', perMinute(10), 1, step, taken as Taken).remaining
     }
-    const before = await usedOf('a')
-    await assert.rejects(store.take([consume('a', 5, 'p'), consume('a', 5, 'q')]), /disk full/)
+    await assert.rejects(store.take([consume('a', 5, 'p'), consume('a', 5, 'q')], at), /disk full/)
+    assert.equal(await remaining(), 9)
     await assert.rejects(
-      store.takeEach?.([[consume('a', 5, 'p')], [consume('a', 5, 'q')]]) ?? Promise.resolve(),
+      store.takeEach?.([[consume('a', 5, 'p')], [consume('a', 5, 'q')]], at) ?? Promise.resolve(),
       /disk full/,
     )
-    assert.equal(await usedOf('a'), before)
+    assert.equal(await remaining(), 9)
     assert.deepEqual((await object.look()).names, ['["p","a"]'])
     // What the failed call would have written is written by the next.
-    assert.equal((await store.take([consume('a', 9, 'p')]))[0]?.allowed, true)
+    assert.equal((await store.take([consume('a', 9, 'p')], at))[0]?.allowed, true)
   })
 
   test('stores nothing for denials and peeks', async () => {

@@ -1,5 +1,5 @@
 import type { Micros, Quota, StateKey, Step, Take, Taken } from '@spillway/core'
-import { BLOCK_LIST, stepFor, type Verb } from '@spillway/core/internal'
+import { BLOCK_LIST, maxCharge, needsUnits, stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'
 import { made } from './made.ts'
@@ -76,11 +76,12 @@ interface Op {
   readonly of: (takes: readonly Taken[]) => Taken | undefined
 }
 
-/** Of a bucket with long intervals, more units than these end after the year 292,000, which PostgreSQL cannot count to. */
-const MOST_UNITS = 2 ** 40
+/** Costs far above most quotas: no store may count them otherwise, or fail. */
+const LARGE = [2 ** 31, 2 ** 40, 2 ** 50, Number.MAX_SAFE_INTEGER]
 
 function stepOf({ quota, verb, cost: units, maxWaitMicros, of }: Op, takes: readonly Taken[]): Step {
-  const cost = quota === BLOCK_LIST ? quota.limit : units
+  const most = needsUnits(verb) ? Number.MAX_SAFE_INTEGER : maxCharge(quota)
+  const cost = quota === BLOCK_LIST ? quota.limit : Math.min(units, most)
   if (verb === 'consume') return stepFor(quota, verb, cost, { maxWaitMicros })
   // A block set by hand, and its end.
   if (maxWaitMicros > 0 && (verb === 'charge' || (verb === 'refund' && quota === BLOCK_LIST)))
@@ -97,8 +98,16 @@ export function historiesOf(quotas: readonly Quota[]): fc.Arbitrary<readonly Cal
     verb: verbs,
     // Sometimes the cost is the whole capacity, so that the state becomes empty or full.
     cost: fc.oneof(
-      { weight: 3, arbitrary: fc.integer({ min: 1, max: 14 }) },
-      fc.constantFrom(1, ...quotas.map(({ limit }) => Math.max(limit, 1)).filter((limit) => limit <= MOST_UNITS)),
+      { weight: 6, arbitrary: fc.integer({ min: 1, max: 14 }) },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom(
+          1,
+          ...quotas.map(({ limit }) => Math.max(limit, 1)),
+          ...quotas.map(({ limit }) => limit + 1),
+        ),
+      },
+      fc.constantFrom(...LARGE),
     ),
     maxWaitMicros: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 100_000_000 })),
     of: refunded,

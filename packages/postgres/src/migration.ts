@@ -16,7 +16,7 @@ import { warmUpSql } from './sql/warm-up.ts'
 import { TimeoutError, type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 25
+export const VERSION = 26
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN

@@ -8,35 +8,34 @@ export const stepsOf = (steps: readonly SentStep[]): string => steps.map(textOf)
 const texts = new WeakMap<SentStep, string>()
 
 function textOf(step: SentStep): string {
-  const text = texts.get(step) ?? numbersOf(step)
+  const text = texts.get(step) ?? numbersOf(step).join(' ')
   texts.set(step, text)
   return text
 }
 
 /** A step as the numbers that the SQL kernels read: `sql/layout.ts` names them. */
-function numbersOf(step: SentStep): string {
+function numbersOf(step: SentStep): readonly number[] {
   const { kernel, increment, check } = step
   const common = [KERNELS.indexOf(kernel) + 1, step.peek ? 1 : 0, increment]
   switch (kernel) {
     case 'bucket':
-      return formatNumbers([...common, check, ...bucketNumbers(step)])
+      return [...common, check, ...bucketNumbers(step)]
     case 'sliding-window': {
-      // A check above the limit never fits. It is capped, because its product with the ticks could overflow.
       const { limit, ticks, tick, most, since, fixed, calendar, offset } = step
       const clock = offset === null ? [0, 0] : [ticks * tick, offset]
       const numbers = [limit, ticks, tick, most, since, fixed ? 1 : 0, ...startsIn(calendar), ...clock]
-      return formatNumbers([...common, Math.min(check, limit + 1), ...numbers, ...rest(1)])
+      return [...common, check, ...numbers, ...rest(1)]
     }
     case 'sliding-log':
-      return formatNumbers([...common, check, step.limit, step.window, step.since, ...rest(10)])
+      return [...common, check, step.limit, step.window, step.since, ...rest(10)]
     case 'warm-up': {
       const { tolerance, half, early, scale, until, untilEarly, cold } = step
-      return formatNumbers([...common, check, tolerance, half, early, scale, until, untilEarly, cold, ...rest(6)])
+      return [...common, check, tolerance, half, early, scale, until, untilEarly, cold, ...rest(6)]
     }
     case 'penalty': {
       const { limit, window, block, grow, max, forgive, since, extend } = step
       const numbers = [limit, window, block, grow, max, forgive, since, extend ? 1 : 0]
-      return formatNumbers([...common, check, ...numbers, ...rest(5)])
+      return [...common, check, ...numbers, ...rest(5)]
     }
   }
 }
@@ -83,9 +82,3 @@ const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction)
 ]
 
 const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up', 'penalty']
-
-/** Above any quota and within `bigint`: a cost that never fits still never fits. */
-const FAR = 1e18
-
-const formatNumbers = (numbers: readonly number[]): string =>
-  numbers.map((number) => Math.max(Math.min(number, FAR), -FAR)).join(' ')

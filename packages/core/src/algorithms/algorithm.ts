@@ -8,6 +8,7 @@ import type { Kernel } from '../kernels/kernels.ts'
 import type { QuotaChecks } from '../quotas/bucket-checks.ts'
 import type { BucketQuota, Quota } from '../quotas/quota-types.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
+import { maxUnits, needsUnits } from '../steps/verbs.ts'
 import type { PreparedTake } from './takes/prepared-take.ts'
 import type { States } from './takes/states.ts'
 
@@ -80,10 +81,12 @@ export const emptyAt = (state: State, step: Step): Micros => algorithmOf(step).k
 
 /** Reduces a verb to a kernel step. `cost` is in units. */
 export function stepFor(quota: BucketQuota, verb: Verb, cost: number, stepOptions?: StepOptions): BucketStep
-/** Reduces a verb to a kernel step of whatever kernel the quota is for. `cost` is in units. */
+/** Reduces a verb to a kernel step of whatever kernel the quota is for. `cost` is in units, up to 2^53 − 1. */
 export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions?: StepOptions): Step
 export function stepFor(quota: Quota, verb: Verb, cost: number, stepOptions: StepOptions = {}): Step {
-  return algorithmOf(quota).stepFor(quota, verb, cost, stepOptions)
+  // A cost above what the quota ever has never fits. One unit above it never does, either, and all stores can add it exactly.
+  const units = needsUnits(verb) ? Math.min(cost, maxUnits(quota) + 1) : cost
+  return algorithmOf(quota).stepFor(quota, verb, units, stepOptions)
 }
 
 /** Returns what turns the results of a step into decisions. */

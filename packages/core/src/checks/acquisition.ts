@@ -9,7 +9,8 @@ import {
   type StoreResult,
 } from '../policies/policy.ts'
 import { isShown } from '../quotas/block-list.ts'
-import { needsUnits, type StepOptions, type Verb } from '../steps/step-options.ts'
+import type { StepOptions, Verb } from '../steps/step-options.ts'
+import { needsUnits } from '../steps/verbs.ts'
 import { decideAll, decideInOrder, groupByStore } from './in-order.ts'
 import { spillOver } from './spill.ts'
 import { consumePrepared } from './sync-calls.ts'

@@ -2,7 +2,8 @@ import { formatValue, QuotaError } from '../common/errors.ts'
 import { guess } from '../common/guess.ts'
 import type { ActualOf, Policy, PolicyCheck } from '../policies/policy.ts'
 import type { Targets } from '../policies/spill-targets.ts'
-import { needsUnits, type Verb } from '../steps/step-options.ts'
+import type { Verb } from '../steps/step-options.ts'
+import { needsUnits } from '../steps/verbs.ts'
 
 /** Units by policy, under the names in `quotas`: `{ requests: 1, tokens: 4000 }`. */
 export type Costs = Readonly<Record<string, number>>

@@ -5,7 +5,8 @@ import { type Exact, earliest, exactly, isSame, latest, NOTHING, spanOf } from '
 import { tickOf } from '../kernels/refill-schedule.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
 import { NO_END, stepOf } from './consume-bucket.ts'
-import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits } from './verbs.ts'
 
 /** Reduces a verb on a bucket to a kernel step. */
 export function bucketStep(quota: BucketQuota, verb: Verb, cost: number, stepOptions: StepOptions): BucketStep {

@@ -8,20 +8,10 @@ export const NO_END: Exact = { tick: Number.MAX_SAFE_INTEGER, early: 0 }
 
 /** The step that consumes units of a bucket. */
 export function consumeBucket(quota: BucketQuota, cost: number): BucketStep {
-  const { ticksPerUnit, scale, limit, overdraft } = quota
+  const { ticksPerUnit, scale, limit, immediateUnits, overdraft } = quota
   const span = (units: number): Exact => spanOf(units, ticksPerUnit, scale)
-  return stepOf(
-    quota,
-    span(cost),
-    span(Math.max(cost - overdraft, 0)),
-    span(limit),
-    span(quota.immediateUnits),
-    0,
-    NO_END,
-    0,
-    false,
-    false,
-  )
+  const check = span(Math.max(cost - overdraft, 0))
+  return stepOf(quota, span(cost), check, span(limit), span(immediateUnits), 0, NO_END, 0, false, false)
 }
 
 /** A step of a bucket. */

@@ -1,7 +1,8 @@
 import { LONGEST } from '../common/time.ts'
 import type { SlidingLogStep } from '../kernels/sliding-log.ts'
 import type { SlidingLogQuota } from '../quotas/quota-types.ts'
-import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits } from './verbs.ts'
 
 /** Reduces a verb on a log to a kernel step. */
 export function logStep(

@@ -1,7 +1,8 @@
 import { MOST_UNITS, type PenaltyStep, type PenaltyTaken } from '../kernels/penalty.ts'
 import { isBlockList } from '../quotas/block-list.ts'
 import type { PenaltyQuota } from '../quotas/quota-types.ts'
-import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits } from './verbs.ts'
 
 /** Reduces a verb on a penalty to a kernel step. */
 export function penaltyStep(

@@ -4,9 +4,6 @@ import type { Taken } from '../kernels/kernel.ts'
 /** The operations on a quota; each is the same kernel step with other arguments. */
 export type Verb = 'consume' | 'peek' | 'refund' | 'charge'
 
-/** Whether a verb needs its units to be available: a refund and a charge do not. */
-export const needsUnits = (verb: Verb): boolean => verb === 'consume' || verb === 'peek'
-
 /** Options of a verb. */
 export interface StepOptions {
   /**

@@ -2,7 +2,10 @@ import { formatValue, QuotaError } from '../common/errors.ts'
 import { LONGEST } from '../common/time.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { unitMicros } from '../quotas/unit-micros.ts'
-import { needsUnits, type Verb } from './step-options.ts'
+import type { Verb } from './step-options.ts'
+
+/** Whether a verb needs its units to be available: a refund and a charge do not. */
+export const needsUnits = (verb: Verb): boolean => verb === 'consume' || verb === 'peek'
 
 /** The most units that one request can consume. */
 export function maxUnits(quota: Quota): number {

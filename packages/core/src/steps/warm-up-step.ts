@@ -2,7 +2,8 @@ import { LONGEST } from '../common/time.ts'
 import { type Exact, exactly, latest, NOTHING, spanOf } from '../kernels/fraction.ts'
 import { slowdown, type WarmUpStep, type WarmUpTaken } from '../kernels/warm-up.ts'
 import type { WarmUpQuota } from '../quotas/quota-types.ts'
-import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits } from './verbs.ts'
 
 /** Reduces a verb on a quota that warms up to a kernel step. */
 export function warmUpStep(quota: WarmUpQuota, verb: Verb, cost: number, stepOptions: StepOptions): WarmUpStep {

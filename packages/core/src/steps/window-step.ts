@@ -1,6 +1,7 @@
 import type { SlidingWindowStep, SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
-import { needsUnits, type StepOptions, type Verb } from './step-options.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+import { needsUnits } from './verbs.ts'
 
 /** The most units times ticks that a window counts: sums of two of them and of the largest limit are at most 2^53. */
 const MOST_COUNTED = 3 * 2 ** 50

@@ -7,7 +7,8 @@ const state = fieldsOf('state', WINDOW)
 const base = fieldsOf('base', WINDOW)
 
 /**
- * The sliding-window kernel in SQL: the arithmetic of `kernels/sliding-window.ts` and `kernels/calendar.ts` of core.
+ * The sliding-window kernel in SQL: the arithmetic of `kernels/sliding-window.ts` and `kernels/calendar.ts` of core. It compares
+ * `float8` as core compares numbers: the counts of another quota in fewer ticks, up to 2^50 units, would overflow an `int8`.
  */
 export const slidingWindowSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('start_at')}(now int8, step int8[]) RETURNS int8
@@ -70,7 +71,7 @@ BEGIN
     ELSE ${fn('turned')}(CASE WHEN ${step.fixed} = 0 OR now - ${state.start} < ticks * tick THEN state END, now, ticks * tick,
       ${fn('start_at')}(now, step)) END;
   rest := ticks - (now - ${base.start}) / tick;
-  allowed := ${base.previous} * rest < (${step.limit} - ${base.current} - ${step.check} + 1) * ticks;
+  allowed := ${base.previous}::float8 * rest < (${step.limit} - ${base.current} - ${step.check} + 1)::float8 * ticks;
   next := CASE WHEN ${step.increment} < 0 THEN ${fn('sliding_window_less')}(base, step)
     ELSE ARRAY[${base.start}, least(${base.current} + ${step.increment}, ${step.most}), ${base.previous}] END;
   RETURN ARRAY[
