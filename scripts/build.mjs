@@ -23,6 +23,8 @@ const BELOW_HTTP = /[\\/]build[\\/](?!http[\\/]|features[\\/])/
  */
 const sharedAs = (name) => ({
   chunkFileNames: '[name].js',
+  // Names of two letters would stand beside the whole names, in each file that imports them.
+  minifyInternalExports: false,
   codeSplitting: {
     groups: [
       // What is for another version of a framework: its types are others.
@@ -101,12 +103,13 @@ async function writeCommonJs(input, to) {
   for (const chunk of output) {
     if (chunk.type !== 'chunk') continue
     const callable = chunk.isEntry && chunk.exports.includes('default') ? CALLABLE : ''
-    writeFileSync(join(to, chunk.fileName), withValues(chunk.code) + callable)
+    const code = withValues(chunk.code)
+    writeFileSync(join(to, chunk.fileName), chunk.isEntry ? code + callable : withOneExport(code))
   }
 }
 
 const GETTER =
-  /^Object\.defineProperty\(exports, "(\w+)", \{\n\tenumerable: true,\n\tget: function\(\) \{\n\t\treturn ([\w$]+);\n\t\}\n\}\);$/gm
+  /^Object\.defineProperty\(exports, "([\w$]+)", \{\n\tenumerable: true,\n\tget: function\(\) \{\n\t\treturn ([\w$]+);\n\t\}\n\}\);$/gm
 
 /** Exports what never changes as values: getters take longer to make, and to read. @param {string} code */
 const withValues = (code) =>
@@ -114,12 +117,30 @@ const withValues = (code) =>
     code.includes(`\nlet ${name}`) ? getter : `exports.${exported} = ${name};`,
   )
 
+const EXPORTS = /^(?:exports\.[\w$]+ = [\w$]+;\n?)+/gm
+
+/** Exports by one object, which is made sooner. Nothing but these files imports it by name. @param {string} code */
+const withOneExport = (code) =>
+  code.replace(EXPORTS, (list) => {
+    const properties = [...list.matchAll(/exports\.([\w$]+) = ([\w$]+);/g)].map(([, exported, name]) =>
+      exported === name ? name : `${exported}: ${name}`,
+    )
+    return `Object.assign(exports, { ${properties.join(', ')} });\n`
+  })
+
 /** @param {Input} input @param {string} to */
 async function writeDeclarations(input, to) {
   const plugins = [dts({ dtsInput: true, emitDtsOnly: true, sourcemap: false, tsconfig: false })]
   const bundled = await bundleOf(input, '.d.ts', { plugins })
-  await bundled.write({ dir: to, format: 'es', ...sharedAs('shared.d') })
+  const { output } = await bundled.write({ dir: to, format: 'es', ...sharedAs('shared.d') })
+  const internal = output.find(({ fileName }) => fileName === 'internal/index.d.ts')
+  if (internal?.type === 'chunk') writeFileSync(join(to, internal.fileName), withoutDocs(internal.code))
 }
+
+const DOC_COMMENT = /^[ \t]*\/\*\*.*?\*\/\n/gms
+
+/** The docs of what no user imports are for those who read the sources. @param {string} declarations */
+const withoutDocs = (declarations) => declarations.replace(DOC_COMMENT, '')
 
 /**
  * Declarations that import nothing are the same in both formats, so that their types are, too. Others are not: a framework may

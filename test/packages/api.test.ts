@@ -11,10 +11,12 @@ describe.each(reportsOf(inject('app')))('$entry.specifier', ({ entry, text, comp
     await expect(text).toMatchFileSnapshot(file)
   })
 
-  test('explains each of its names, and each member of what users write or read, and has nothing amiss', () => {
+  test('has nothing amiss', () => expect(complaints).toEqual([]))
+
+  // The docs of what no user imports stand in the sources.
+  test.skipIf(entry.path === './internal')('explains its names, and the members of what users write or read', () => {
     expect(unexplained(text)).toEqual([])
     expect(unexplainedMembers(text)).toEqual([])
-    expect(complaints).toEqual([])
   })
 })
 
