@@ -53,7 +53,8 @@ const ALL: readonly Feature[] = [
 /** What these need of every adapter. */
 export const ALL_PARTS: Required<Pick<Parts<never>, 'join' | 'whenAnswered'>> = { join: joinHeaders, whenAnswered }
 
-const FULL: Pipeline = /* @__PURE__ */ install(ALL)
+/** Installed by the first limiter, not by each import. */
+let full: Pipeline | undefined
 
 /** Evaluates a request: synchronously if the store is in memory. */
 export interface Guard<R, S = unknown, Name extends string = string, A = S> extends PlainGuard<R, S> {
@@ -74,6 +75,6 @@ export function httpGuard<R, S = unknown, Name extends string = string, A = S>(
   reader: RequestReader<R>,
   defaultStore?: () => Store,
 ): Guard<R, S, Name, A> {
-  const guard = guardOf<R, S>(FULL, options, reader, defaultStore)
-  return Object.assign(guard, { byKey: guard.calls as ByKey<Name> }) as Guard<R, S, Name, A>
+  full ??= install(ALL)
+  return guardOf<R, S>(full, options, reader, defaultStore) as Guard<R, S, Name, A>
 }

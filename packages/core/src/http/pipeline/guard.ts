@@ -22,8 +22,8 @@ export interface PlainGuard<R, S> {
   decisionOf(request: R): RequestDecision | undefined
   /** Where its warnings are logged. */
   readonly logger: Logger
-  /** The calls that features add. */
-  readonly calls: object
+  /** Reads and changes the counts of a key, with the feature for that. */
+  readonly byKey: object
   /** Replaces the policies, from the next request on. A policy that keeps its name keeps its counts. */
   replace(policies: readonly object[]): void
 }
@@ -89,7 +89,7 @@ export function guardOf<R, S>(
   return Object.assign(guard, {
     logger,
     decisionOf: (request: R) => requestStates.read(reader.identity(request)),
-    calls: seams.calls(() => active.policies),
+    byKey: seams.calls(() => active.policies),
     replace: (policies: readonly object[]) => {
       active = activate(policies, setup, active.registrations)
     },
@@ -99,8 +99,8 @@ export function guardOf<R, S>(
 /** Adds what a guard does besides to the middleware that passes requests to it. */
 export const withGuard = <L extends object, R, S>(
   limit: L,
-  { calls, replace, decisionOf }: PlainGuard<R, S>,
-): L & Pick<PlainGuard<R, S>, 'replace' | 'decisionOf'> => Object.assign(limit, calls, { replace, decisionOf })
+  { byKey, replace, decisionOf }: PlainGuard<R, S>,
+): L & Pick<PlainGuard<R, S>, 'replace' | 'decisionOf'> => Object.assign(limit, byKey, { replace, decisionOf })
 
 /** Compiles policies, and registers their states instead of those of the policies before. */
 function activate<R, S>(
