@@ -52,12 +52,19 @@ function holderOf(on: object, name: string): object {
   throw new Error(`this runtime has no ${name} whose calls can be counted`)
 }
 
+/** Counts the characters that code visits, until it is restored. */
+export interface TextSteps {
+  /** The count until now. */
+  readonly count: () => number
+  readonly restore: () => void
+}
+
 /**
- * Counts the characters that code visits by calls of the language, until the function that it returns is called, which returns
- * the count. It counts what is called, not what engines make of it, so that it is the same on every machine. A `slice` visits
- * nothing, and code that is to be counted reads single characters by methods.
+ * Counts the characters that code visits by calls of the language. It counts what is called, not what engines make of it, so
+ * that it is the same on every machine. A `slice` visits nothing, and code that is to be counted reads single characters by
+ * methods.
  */
-export function countTextSteps(): () => number {
+export function countTextSteps(): TextSteps {
   let steps = 0
   const undo: (() => void)[] = []
   const patch = (on: object, name: string, make: (original: Call) => unknown): void => {
@@ -113,8 +120,10 @@ export function countTextSteps(): () => number {
       },
     })
   for (const name of ['Number', 'URL', 'URLSearchParams']) patch(globalThis, name, constructed)
-  return () => {
-    for (const each of undo.reverse()) each()
-    return steps
+  return {
+    count: () => steps,
+    restore: () => {
+      for (const each of undo.reverse()) each()
+    },
   }
 }
