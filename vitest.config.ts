@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 
@@ -20,13 +21,50 @@ const NEST = [
  * one each: they compute much, which is faster with code compiled for one file alone, or test what replaces globals.
  */
 const sharedFilesOf = (packages: string): string =>
-  `packages/{${packages}}/test/**/!(chromium|cluster|concurrency|deadlines|graphql|race|store|wrapper-memory).test.ts`
+  `packages/{${packages}}/test/**/!(chromium|cluster|concurrency|deadlines|graphql|in-process-store|race|store|wrapper-memory).test.ts`
 
 const SHARED = sharedFilesOf(
   'admin,cli,cloudflare,core,express,fastify,fetch,h3,koa,nestjs,node,opentelemetry,plans,postgres,redis',
 )
 
 const IN_SHARED_PROCESSES = { isolate: false, setupFiles: ['test/shared-process.ts'] }
+
+/** The files that take longest, without those that share processes. */
+const LONGEST: ReadonlySet<string> = new Set(
+  [
+    'packages/cloudflare/test/store.test.ts',
+    'packages/conformance/test/ledger.test.ts',
+    'packages/conformance/test/mutants.test.ts',
+    'packages/conformance/test/prepared-mutants.test.ts',
+    'packages/elysia/test/adapter.test.ts',
+    'packages/memory/test/store.test.ts',
+    'packages/postgres/test/concurrency.test.ts',
+    'packages/postgres/test/deadlines.test.ts',
+    'packages/postgres/test/in-process-store.test.ts',
+    'packages/postgres/test/store.test.ts',
+    'packages/redis/test/cluster.test.ts',
+    'site/test/chromium/layout.test.ts',
+    'site/test/chromium/site.test.ts',
+    'test/clients.test.ts',
+    'test/docs.test.ts',
+    'test/faults/matrix.test.ts',
+    'test/hostile.test.ts',
+    'test/lifecycle.test.ts',
+    'test/packages/declarations.test.ts',
+    'test/packages/export-sizes.test.ts',
+    'test/serverless.test.ts',
+    'test/transports.test.ts',
+  ].map((file) => join(root, file)),
+)
+
+/** Starts the longest files first: one that started last would run while the other processes have nothing to do. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.has(moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 const OLDEST = {
   extends: true,
@@ -52,6 +90,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 3,
     retry: 0,
+    sequence: { sequencer: LongestFirst },
     // A limit for what hangs, far above what anything takes: slow machines are no failures.
     testTimeout: 120_000,
     hookTimeout: 120_000,

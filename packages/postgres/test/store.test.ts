@@ -1,14 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
 import { modelStore, START, testStore } from '@spillway/conformance'
 import { perDay, perMinute, type Quota, slidingLog, slidingWindow } from '@spillway/core'
 import { stepFor, type Verb } from '@spillway/core/internal'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
-import { migrate, type PostgresStoreOptions, sweep } from '../src/index.ts'
+import { migrate, type PostgresStoreOptions } from '../src/index.ts'
 import { unhurried } from './unhurried.ts'
 
 describe.each([
@@ -89,42 +85,5 @@ describe.each([
   test('reports its version', async () => {
     const { rows } = await pool.query('SHOW server_version_num')
     expect(Number(rows[0].server_version_num)).toBeGreaterThan(version === 'newest' ? 180_000 : 130_000)
-  })
-})
-
-describe('PGlite', () => {
-  let database: PGlite
-  beforeAll(async () => {
-    database = await PGlite.create()
-    await migrate(database)
-  })
-  afterAll(() => database.close())
-  testStore(
-    test,
-    async () => {
-      await database.query('DELETE FROM spillway')
-      return unhurried(database)
-    },
-    { histories: 100 },
-  )
-  test('keeps its states in a folder', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'spillway-pglite-'))
-    const ask = async (): Promise<boolean | undefined> => {
-      const opened = await PGlite.create(folder)
-      const step = stepFor(perDay(1), 'consume', 1)
-      const [taken] = await unhurried(opened).take([{ policy: 'p', key: 'a', step }])
-      await opened.close()
-      return taken?.allowed
-    }
-    expect([await ask(), await ask()]).toEqual([true, false])
-    rmSync(folder, { recursive: true })
-    // A busy machine needs half a minute to start one.
-  }, 120_000)
-
-  test('sweeps, too', async () => {
-    await database.query('DELETE FROM spillway')
-    const step = stepFor(perMinute(10), 'consume', 1)
-    await unhurried(database).take([{ policy: 'p', key: 'a', step }], START)
-    expect([await sweep(database), await sweep(database)]).toEqual([1, 0])
   })
 })
