@@ -1,6 +1,6 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { type BuildOptions, type BuildResult, build } from 'esbuild'
+import { type BuildOptions, type BuildResult, build, type Plugin } from 'esbuild'
 import { rolldown } from 'rolldown'
 
 /** What is not ours, and not in a bundle unless a package brings it along: clients, and modules of runtimes. */
@@ -19,20 +19,44 @@ export interface Bundle {
   readonly modules: Readonly<Record<string, number>>
 }
 
-/** Bundles code of an app, minified, with all that it imports from our packages. */
+/** How an app is bundled: minified, with all that it imports from our packages. */
+const MINIFIED = {
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  platform: 'node',
+  external: THEIRS,
+  write: false,
+} as const satisfies BuildOptions
+
+/** The sizes of bundles, each of other code, gzipped: what they import is parsed once for all. */
+export async function sizesOf(app: string, codes: Readonly<Record<string, string>>): Promise<Record<string, number>> {
+  const code: Plugin = {
+    name: 'code',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^code:/ }, ({ path }) => ({ path: path.slice('code:'.length), namespace: 'code' }))
+      onLoad({ filter: /./, namespace: 'code' }, ({ path }) => ({ contents: codes[path] as string, resolveDir: app }))
+    },
+  }
+  const names = Object.keys(codes)
+  const { outputFiles } = await build({
+    ...MINIFIED,
+    entryPoints: names.map((name) => ({ in: `code:${name}`, out: name })),
+    outdir: app,
+    plugins: [code],
+  })
+  return Object.fromEntries(outputFiles.map(({ path, contents }) => [basename(path, '.js'), gzipSync(contents).length]))
+}
+
+/** Bundles code of an app. */
 export async function bundleOf(
   app: string,
   code: string,
   options: Pick<BuildOptions, 'format' | 'globalName' | 'plugins'> = {},
 ): Promise<Bundle> {
   const { outputFiles, metafile }: BuildResult<{ write: false; metafile: true }> = await build({
+    ...MINIFIED,
     stdin: { contents: code, resolveDir: app },
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    platform: 'node',
-    external: THEIRS,
-    write: false,
     metafile: true,
     ...options,
   })
