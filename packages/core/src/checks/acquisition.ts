@@ -6,66 +6,94 @@ import {
   type CallDeadline,
   configOf,
   type PolicyCheck,
+  type StoreConfig,
   type StoreResult,
 } from '../policies/policy.ts'
 import { isShown } from '../quotas/block-list.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { needsUnits } from '../steps/verbs.ts'
-import { decideAll, decideInOrder, groupByStore } from './in-order.ts'
+import { preparesTakes } from '../stores/store.ts'
+import { decideAll, decideInOrder, groupByStore, isOneCall } from './in-order.ts'
 import { spillOver } from './spill.ts'
-import { consumePrepared } from './sync-calls.ts'
+import { acquireOne, answerTogether } from './sync-calls.ts'
+
+/** Acquires checks, all or none of them. */
+export type Acquire = (checks: readonly PolicyCheck[]) => MaybePromise<Acquisition>
 
 /**
- * Runs a verb on all checks, all-or-nothing. If a check with a spill policy is denied, its spill policy is checked instead:
- * a denied acquisition has consumed nothing.
+ * Plans how units of policies with these stores are consumed, when a limiter is built. Each acquisition has checks of some of the
+ * policies, one of each at most. Checks of one store that prepares takes are acquired in the same tick, without its calls.
  */
+export function acquirer(configs: readonly StoreConfig[], spills: boolean): Acquire {
+  const isPrepared = isOneCall(configs) && configs[0] !== undefined && preparesTakes(configs[0].store)
+  return completing('consume', configs, spills, isPrepared ? acquireTogether : calling('consume', configs))
+}
+
+/** Runs a verb on any checks, all-or-nothing. */
 export function acquire(
   verb: Verb,
   checks: readonly PolicyCheck[],
   stepOptions?: StepOptions,
 ): MaybePromise<Acquisition> {
-  const [only] = checks
-  if (checks.length === 1 && only?.spill === undefined && only?.policy.storeConfig.thresholds === undefined)
-    return acquireOne(verb, checks, stepOptions)
-  const acquisition = acquireOnce(verb, checks, stepOptions)
-  const final =
-    !checks.some(hasSpill) || !needsUnits(verb)
-      ? acquisition
-      : andThen(acquisition, (first) => spillOver(first, checks, (others) => acquireOnce(verb, others, stepOptions)))
-  if (!checks.some(isWatched) || verb === 'refund' || verb === 'peek') return final
-  return andThen(final, (known) => {
-    watchThresholds(known.checks, known.decision)
-    return known
-  })
+  const configs = configsOf(checks)
+  const spills = checks.some(({ spill }) => spill !== undefined)
+  return completing(verb, configs, spills, calling(verb, configs, stepOptions), stepOptions)(checks)
 }
 
-/** Runs a verb on one check. */
-function acquireOne(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
-  const prepared = verb === 'consume' && stepOptions === undefined ? consumePrepared(checks) : undefined
-  if (prepared !== undefined) return prepared
-  const result = configOf(checks).calls.decide(checks, verb, stepOptions)
-  return result instanceof Promise ? result.then(acquiredBy) : acquiredBy(result)
-}
+/** The decision alone. */
+export const decideNow = (verb: Verb, checks: readonly PolicyCheck[]): MaybePromise<Decision> =>
+  andThen(acquire(verb, checks), ({ decision }) => decision)
 
-const acquiredBy = (result: StoreResult): Acquisition => shownOf(result.checks, result.decisions, [result])
+const configsOf = (checks: readonly PolicyCheck[]): readonly StoreConfig[] =>
+  checks.map(({ policy }) => policy.storeConfig)
 
-const isWatched = ({ policy }: PolicyCheck): boolean => policy.storeConfig.thresholds !== undefined
-const hasSpill = ({ spill }: PolicyCheck): boolean => spill !== undefined
+const acquireTogether = (checks: readonly PolicyCheck[]): Acquisition =>
+  checks.length === 1 ? acquireOne(checks) : acquiredBy(answerTogether(checks))
 
 /**
- * Runs a verb on all checks, all-or-nothing, and in the same tick if all stores are in-memory stores. One store is atomic by
- * itself. Several are called one after the other, and if one denies or fails, those before it are rolled back: for a moment,
- * other callers may find fewer units than are available.
+ * Acquires checks by the calls of their stores. One store is atomic by itself. Several are called one after the other, and if one
+ * denies or fails, those before it are rolled back: for a moment, other callers may find fewer units than are available.
  */
-function acquireOnce(verb: Verb, checks: readonly PolicyCheck[], stepOptions?: StepOptions): MaybePromise<Acquisition> {
-  if (checks.length === 1) return acquireOne(verb, checks, stepOptions)
-  const groups = groupByStore(checks)
+function calling(verb: Verb, configs: readonly StoreConfig[], stepOptions?: StepOptions): Acquire {
+  const isOne = isOneCall(configs)
   const decide = (group: readonly PolicyCheck[], deadline?: CallDeadline): MaybePromise<StoreResult> =>
     configOf(group).calls.decide(group, verb, stepOptions, deadline)
-  if (groups.length === 1) return andThen(decide(checks), acquiredBy)
-  const results =
-    verb === 'consume' ? decideInOrder(groups, decide, (group) => group, stepOptions) : decideAll(groups, decide)
-  return andThen(results, (known) => acquisitionOf(checks, known))
+  return (checks) => {
+    if (isOne || checks.length === 1) {
+      const result = decide(checks)
+      return result instanceof Promise ? result.then(acquiredBy) : acquiredBy(result)
+    }
+    const groups = groupByStore(checks)
+    const results =
+      verb === 'consume' ? decideInOrder(groups, decide, (group) => group, stepOptions) : decideAll(groups, decide)
+    return andThen(results, (known) => acquiredByAll(checks, known))
+  }
+}
+
+/**
+ * Completes what is acquired once, if any policy needs it. If a check with a spill policy is denied, its spill policy is checked
+ * instead: a denied acquisition has consumed nothing. What is consumed in the end is reported to `onThreshold`.
+ */
+function completing(
+  verb: Verb,
+  configs: readonly StoreConfig[],
+  spills: boolean,
+  acquireOnce: Acquire,
+  stepOptions?: StepOptions,
+): Acquire {
+  const isWatched = verb !== 'refund' && verb !== 'peek' && configs.some(({ thresholds }) => thresholds !== undefined)
+  if (!isWatched && !(spills && needsUnits(verb))) return acquireOnce
+  const again: Acquire = (checks) => calling(verb, configsOf(checks), stepOptions)(checks)
+  return (checks) => {
+    const first = acquireOnce(checks)
+    const last = spills && needsUnits(verb) ? andThen(first, (known) => spillOver(known, checks, again)) : first
+    return isWatched ? andThen(last, watched) : last
+  }
+}
+
+function watched(acquisition: Acquisition): Acquisition {
+  watchThresholds(acquisition.checks, acquisition.decision)
+  return acquisition
 }
 
 /** Reports the decisions of checks to the `onThreshold` of their limiters, unless nothing was consumed. */
@@ -78,13 +106,9 @@ export function watchThresholds(checks: readonly PolicyCheck[], decision: Decisi
   }
 }
 
-/** The decision alone. */
-export const decideNow = (verb: Verb, checks: readonly PolicyCheck[]): MaybePromise<Decision> =>
-  andThen(acquire(verb, checks), ({ decision }) => decision)
+const acquiredBy = (result: StoreResult): Acquisition => shownOf(result.checks, result.decisions, [result])
 
-function acquisitionOf(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
-  const [only] = results
-  if (only !== undefined && results.length === 1) return acquiredBy(only)
+function acquiredByAll(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
   const found = new Map(
     results.flatMap(({ checks, decisions }) => checks.map((check, i) => [check, decisions[i] as Decision])),
   )
@@ -103,5 +127,5 @@ function shownOf(
   const shown = (_: unknown, i: number): boolean =>
     isShown((checks[i] as PolicyCheck).policy.quota, decisions[i] as Decision)
   if (decisions.every(shown)) return { checks, results, decision: merge(decisions) }
-  return shownOf(checks.filter(shown), decisions.filter(shown), results)
+  return { checks: checks.filter(shown), results, decision: merge(decisions.filter(shown)) }
 }

@@ -1,65 +1,54 @@
+import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
-import type { PreparedStep } from '../policies/consume-steps.ts'
+import type { ConsumeStep } from '../policies/consume-steps.ts'
 import { blockListOf } from '../quotas/block-list.ts'
 import { checkKey } from '../steps/verbs.ts'
 import type { SyncStore } from '../stores/store.ts'
-import { type ConsumeSync, consumeOne } from './consume-one.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
+import { consumeTogether } from './sync-calls.ts'
+
+type ConsumeSync = (key: string, cost?: number | Costs) => Decision
 
 /** The fast path to an in-memory store that prepares takes; undefined for others. */
-export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSync<number | Costs> | undefined {
+export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSync | undefined {
   const { clock } = store
-  const { policies } = named
-  const [policy] = policies
-  if (policy?.steps.one.take === undefined || !clock) return undefined
-  if (policies.length > 1) return severalFastPath(clock, named)
+  const [policy, ...others] = named.policies
+  const { take, decide } = policy?.steps.one ?? {}
+  if (!policy || !take || !decide || !clock) return undefined
+  if (others.length > 0) return severalFastPath(clock, named)
   const { steps } = policy
-  const { take, decide } = steps.one as PreparedStep
-  const consume: ConsumeSync<number | Costs> = (key, cost = 1) => {
+  const consume: ConsumeSync = (key, cost = 1) => {
     checkKey(key)
-    const { take, decide } = steps.costing(oneCost(named, cost)) as PreparedStep
-    return decide(take.take(key, clock()))
+    const { take, decide } = steps.costing(oneCost(named, cost))
+    return decide((take as PreparedTake).take(key, clock()))
   }
-  return take.consumer?.<Costs>(clock, decide, consume) ?? consumeOne(clock, take, decide, consume)
+  return take.consumer?.<Costs>(clock, decide, consume) ?? consume
 }
-
-/** Of the decisions of requests, only those of a block list allow with a limit of 0. */
-const isShown = ({ allowed, limit }: Decision): boolean => limit > 0 || !allowed
 
 /** The cost of the only policy. */
 const oneCost = (named: NamedPolicies, cost: number | Costs): number =>
   typeof cost === 'number' ? cost : (costsOf(named, cost, 'consume')[0] as number)
 
-function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync<number | Costs> {
-  const { policies } = named
-  const ones = policies.map(({ steps }) => steps.one as PreparedStep)
-  const showsAll = blockListOf(policies) === undefined
+function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync {
+  const ones = named.policies.map(({ steps }) => steps.one)
+  const hasBlockList = blockListOf(named.policies) !== undefined
   return (key, cost = 1) => {
-    const consumed = cost === 1 ? ones : costing(named, cost)
-    checkKey(key)
-    const now = clock()
-    let allowed = true
-    // Iterators and destructured elements would make this too large to inline what it calls.
-    for (let i = 0; i < consumed.length; i++) if (!(consumed[i] as PreparedStep).take.look(key, now)) allowed = false
-    const decisions = new Array<Decision>(consumed.length)
-    for (let i = 0; i < consumed.length; i++) {
-      const { take, decide } = consumed[i] as PreparedStep
-      decisions[i] = decide(take.commit(allowed))
-    }
-    const shown = showsAll || decisions.every(isShown) ? decisions : decisions.filter(isShown)
-    return shown.length === 1 ? (shown[0] as Decision) : merge(shown)
+    const steps = cost === 1 ? ones : costing(named, cost)
+    const decisions = consumeTogether(steps, checkKey(key), clock())
+    // The block list is the last policy. It is shown to keys that are blocked.
+    if (hasBlockList && decisions.at(-1)?.allowed) decisions.pop()
+    return merge(decisions)
   }
 }
 
-function costing(named: NamedPolicies, cost: number | Costs): readonly PreparedStep[] {
-  if (typeof cost === 'number') return named.policies.map(({ steps }) => steps.costing(cost) as PreparedStep)
+function costing(named: NamedPolicies, cost: number | Costs): readonly ConsumeStep[] {
   const costs = costsOf(named, cost, 'consume')
   return named.policies
-    .map(({ steps }, i) => (costs[i] === undefined ? undefined : (steps.costing(costs[i] as number) as PreparedStep)))
-    .filter((prepared) => prepared !== undefined)
+    .map(({ steps }, i) => (costs[i] === undefined ? undefined : steps.costing(costs[i])))
+    .filter((step) => step !== undefined)
 }
 
 /** The fast path of one policy to a remote store. Undefined for several policies. */

@@ -1,6 +1,12 @@
 import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import { monotonicMs } from '../common/time.ts'
-import { type CallDeadline, configOf, type PolicyCheck, type StoreResult } from '../policies/policy.ts'
+import {
+  type CallDeadline,
+  configOf,
+  type PolicyCheck,
+  type StoreConfig,
+  type StoreResult,
+} from '../policies/policy.ts'
 import type { StepOptions } from '../steps/step-options.ts'
 import { isSync, type Store } from '../stores/store.ts'
 import { answerInTime, rollbackResult } from './correct.ts'
@@ -65,13 +71,15 @@ function deadlines(): DeadlineFor {
   }
 }
 
+/** Whether checks of policies with these stores are one atomic call, whatever their keys are. */
+export const isOneCall = ([first, ...others]: readonly StoreConfig[]): boolean =>
+  first?.store.slotOf === undefined && others.every(({ store }) => store === first?.store)
+
 /**
  * Groups checks by store and hash slot: each group is one atomic call. In-memory stores come first: their denial saves the
  * call to a remote store, and their refund needs no network.
  */
 export function groupByStore(checks: readonly PolicyCheck[]): readonly Group[] {
-  const store = checks[0]?.policy.storeConfig.store
-  if (!store?.slotOf && checks.every(({ policy }) => policy.storeConfig.store === store)) return [checks]
   const groups = new Map<Store, Map<string | number | undefined, PolicyCheck[]>>()
   for (const check of checks) {
     const { store } = check.policy.storeConfig

@@ -1,6 +1,8 @@
+import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
+import type { Micros } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { copyOf, type Taken } from '../kernels/kernel.ts'
-import type { PreparedStep } from '../policies/consume-steps.ts'
+import type { ConsumeStep } from '../policies/consume-steps.ts'
 import {
   type Acquisition,
   type Batches,
@@ -26,13 +28,16 @@ export const SYNC_CALLS: StoreCalls = {
   deleteAll: async (policies, store) => checkDeleted(await store.deleteAll(policies)),
 }
 
-/** Decides checks by an in-memory store: by its prepared takes, if it has them. */
-export function answerNow(checks: readonly PolicyCheck[], verb: Verb, stepOptions?: StepOptions): StoreAnswer {
-  const prepared = verb === 'consume' && stepOptions === undefined ? consumeNow(checks) : undefined
-  if (prepared !== undefined) return prepared
+/** Decides checks by an in-memory store: by its prepared takes, if it has them, and no policy has two keys. */
+function answerNow(checks: readonly PolicyCheck[], verb: Verb, stepOptions?: StepOptions): StoreAnswer {
+  const isPrepared = verb === 'consume' && stepOptions === undefined && preparesTakes(configOf(checks).store)
+  if (isPrepared && areApart(checks)) return answerTogether(checks)
   const takes = takesFor(checks, verb, stepOptions)
   return answerOf(checks, takes, takeNow(checks, takes))
 }
+
+const areApart = (checks: readonly PolicyCheck[]): boolean =>
+  checks.every(({ policy }, i) => checks.findIndex((other) => other.policy.name === policy.name) === i)
 
 function takeNow(checks: readonly PolicyCheck[], takes: readonly Take[]): readonly Taken[] {
   return (configOf(checks).store as SyncStore).takeSync(takes)
@@ -65,29 +70,44 @@ class PreparedAcquisition implements Acquisition {
   }
 }
 
-/** Consumes the units of one check by its prepared take; undefined if its store prepares none. */
-export function consumePrepared(checks: readonly PolicyCheck[]): PreparedAcquisition | undefined {
+/** Consumes the units of one check by its prepared take. */
+export function acquireOne(checks: readonly PolicyCheck[]): Acquisition {
   const { policy, cost, key } = checks[0] as PolicyCheck
-  const { take, decide } = policy.steps.costing(cost)
-  if (take === undefined) return undefined
-  const taken = take.take(key, (policy.storeConfig.store as PreparingStore).clock())
+  const { take, decide } = cost === 1 ? policy.steps.one : policy.steps.costing(cost)
+  const taken = (take as PreparedTake).take(key, (policy.storeConfig.store as PreparingStore).clock())
   return new PreparedAcquisition(checks, decide(taken), copyOf(taken))
 }
 
-/** Consumes units by prepared takes; undefined if the store has none, or a policy has two keys. */
-function consumeNow(checks: readonly PolicyCheck[]): StoreAnswer | undefined {
-  if (checks.length === 1) return consumePrepared(checks)?.results[0]
-  const store = configOf(checks).store as PreparingStore
-  if (!preparesTakes(store) || !areApart(checks)) return undefined
-  const now = store.clock()
-  const consumed = checks.map(({ policy, cost }) => policy.steps.costing(cost) as PreparedStep)
-  let allowed = true
-  for (let i = 0; i < checks.length; i++) {
-    allowed = (consumed[i] as PreparedStep).take.look((checks[i] as PolicyCheck).key, now) && allowed
-  }
-  const taken = consumed.map(({ take }) => copyOf(take.commit(allowed)))
-  return { checks, decisions: consumed.map(({ decide }, i): Decision => decide(taken[i] as Taken)), taken }
+/** Consumes the units of checks by their prepared takes. */
+export function answerTogether(checks: readonly PolicyCheck[]): StoreAnswer {
+  const taken: Taken[] = []
+  const steps = checks.map(({ policy, cost }) => (cost === 1 ? policy.steps.one : policy.steps.costing(cost)))
+  const { store } = (checks[0] as PolicyCheck).policy.storeConfig
+  return { checks, decisions: consumeTogether(steps, checks, (store as PreparingStore).clock(), taken), taken }
 }
 
-const areApart = (checks: readonly PolicyCheck[]): boolean =>
-  checks.every(({ policy }, i) => checks.findIndex((other) => other.policy.name === policy.name) === i)
+/**
+ * Takes prepared steps, all or none, and decides each. `keyed` is the key of all of them, or has that of each. What the next takes
+ * overwrite is copied to `kept`.
+ */
+export function consumeTogether(
+  steps: readonly ConsumeStep[],
+  keyed: string | readonly PolicyCheck[],
+  now: Micros,
+  kept?: Taken[],
+): Decision[] {
+  let allowed = true
+  // Iterators and destructured elements would make this too large to inline what it calls.
+  for (let i = 0; i < steps.length; i++) {
+    const key = typeof keyed === 'string' ? keyed : (keyed[i] as PolicyCheck).key
+    if (!((steps[i] as ConsumeStep).take as PreparedTake).look(key, now)) allowed = false
+  }
+  const decisions = new Array<Decision>(steps.length)
+  for (let i = 0; i < steps.length; i++) {
+    const { take, decide } = steps[i] as ConsumeStep
+    const taken = (take as PreparedTake).commit(allowed)
+    if (kept !== undefined) kept[i] = copyOf(taken)
+    decisions[i] = decide(taken)
+  }
+  return decisions
+}

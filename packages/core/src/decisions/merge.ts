@@ -1,7 +1,8 @@
 import { type Decision, type Degraded, NONE } from './decision.ts'
 
-/** Merges the decisions of several policies: allowed if all allow, else the denial with the longest wait. */
+/** Merges the decisions of policies: allowed if all allow, else the denial with the longest wait. That of one is left as it is. */
 export function merge(decisions: readonly Decision[]): Decision {
+  if (decisions.length === 1) return decisions[0] as Decision
   // Of denials, the first with the longest wait; else the first with the fewest units left, counted ones before others.
   let governing = decisions[0] as Decision
   let delayed = 0

@@ -1,11 +1,11 @@
 import { checkQuota } from '../algorithms/algorithm.ts'
 import { BLOCK_LIST } from '../algorithms/block-list.ts'
-import { decideNow } from '../checks/acquisition.ts'
+import { acquirer } from '../checks/acquisition.ts'
 import { type Costs, costsOf, type NamedPolicies } from '../checks/costs.ts'
 import { remoteFastPath, syncFastPath } from '../checks/fast-path.ts'
 import { spilling } from '../checks/spill.ts'
 import { formatValue } from '../common/errors.ts'
-import { checked, type MaybePromise } from '../common/maybe-promise.ts'
+import { andThen, checked, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { reportPolicies } from '../policies/on-policies.ts'
 import { checkPolicyName, type Policy, type PolicyCheck, type StoreConfig } from '../policies/policy.ts'
@@ -115,8 +115,11 @@ function choose(options: RateLimiterOptions, storeConfig: StoreConfig): Chosen {
   return { ...named, consume: consumer(named, options, storeConfig) }
 }
 
-function consumer(named: NamedPolicies, { spill }: RateLimiterOptions, { store, thresholds }: StoreConfig): Consume {
-  const general: Consume = (key, cost = 1) => decideNow('consume', checksOf(named, 'consume', key, cost))
+function consumer(named: NamedPolicies, { spill }: RateLimiterOptions, storeConfig: StoreConfig): Consume {
+  const { store, thresholds } = storeConfig
+  const acquire = acquirer([storeConfig], spill !== undefined)
+  const general: Consume = (key, cost = 1) =>
+    andThen(acquire(checksOf(named, 'consume', key, cost)), ({ decision }) => decision)
   if (thresholds !== undefined) return general
   if (!isSync(store)) return remoteFastPath(named) ?? general
   return (spill === undefined ? syncFastPath(store, named) : undefined) ?? general

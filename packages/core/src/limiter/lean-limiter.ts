@@ -1,4 +1,3 @@
-import { type ConsumeSync, consumeOne } from '../checks/consume-one.ts'
 import { QuotaError } from '../common/errors.ts'
 import { checkNames } from '../common/options.ts'
 import { checkLogger, type Logger } from '../common/warn.ts'
@@ -82,12 +81,12 @@ function onSyncStore({ name, steps }: Policy, store: SyncStore): SyncLeanLimiter
   const { clock } = store
   const stateOf = (key: string): StateKey => ({ policy: name, key: checkKey(key) })
   const takeOnce = (key: string, step: Step): Taken => store.takeSync([{ ...stateOf(key), step }])[0] as Taken
-  const consume: ConsumeSync<number> = (key, cost = 1) => {
+  const consume: SyncLeanLimiter['consumeSync'] = (key, cost = 1) => {
     const { take, step, decide } = steps.costing(cost)
     return decide(take && clock ? take.take(checkKey(key), clock()) : takeOnce(key, step))
   }
   const { take, decide } = steps.one
-  const consumeSync = take && clock ? consumeOne(clock, take, decide, consume) : consume
+  const consumeSync = (clock && take?.consumer?.<number>(clock, decide, consume)) ?? consume
   return {
     consumeSync,
     consume: async (key, cost) => consumeSync(key, cost),

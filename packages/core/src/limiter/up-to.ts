@@ -133,7 +133,7 @@ function decisionOf(checks: readonly PolicyCheck[], results: readonly StoreResul
     return decision && isShown(check.policy.quota, decision) ? [{ check, decision: { ...decision, cost } }] : []
   })
   const decisions = shown.map(({ decision }) => decision)
-  const decision = decisions.length === 1 ? (decisions[0] as Decision) : merge(decisions)
+  const decision = merge(decisions)
   watchThresholds(
     shown.map(({ check }) => check),
     decision,

@@ -19,11 +19,6 @@ export interface ConsumeStep {
   readonly take: PreparedTake | undefined
 }
 
-/** A step that consumes units of a policy whose store prepares takes. */
-export interface PreparedStep extends ConsumeStep {
-  readonly take: PreparedTake
-}
-
 /** How many costs have their steps kept, one for each end of a number in bits: building a step takes longer than a take. */
 const KEPT = 64
 

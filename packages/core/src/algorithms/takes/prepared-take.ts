@@ -21,7 +21,7 @@ export interface PreparedTake {
    * Returns what consumes the units of the step for one key after another: `decide(take(key, clock()))`, or `other` if the key
    * is no text or empty, or the cost is not 1. Each algorithm has code of its own for it: engines do not inline a call that has
    * called several functions.
-   * @default the code that all algorithms share
+   * @default none, `other` consumes all
    */
   readonly consumer?: <Cost>(
     clock: () => Micros,

@@ -62,9 +62,12 @@ function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {
 /** The request neither waits for a shadow policy nor fails with it. */
 function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
   return (policies, setup) => {
-    const consume = next(policies, setup)
     const shadows = policies.filter(isShadow)
-    if (shadows.length === 0) return consume
+    if (shadows.length === 0) return next(policies, setup)
+    const consume = next(
+      policies.filter((each) => !isShadow(each)),
+      setup,
+    )
     const watch = watching(shadows, setup)
     return (parts, checks) => {
       parts.beside = watch(parts)

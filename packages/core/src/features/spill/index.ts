@@ -14,12 +14,6 @@ export interface SpillOptions<Name extends string = string> {
   readonly spill?: NoInfer<Name>
 }
 
-/** A policy that may spill over to another. */
-interface SpillingPolicy<R, S> extends CompiledPolicy<R, S> {
-  /** The name of the other. */
-  readonly spill?: string
-}
-
 /** The types of its options. */
 export interface SpillTypes extends OptionTypes {
   readonly policy: SpillOptions
@@ -45,16 +39,14 @@ function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
   return (options, building) => {
     const compiled = next(options, building)
     const { spill } = options as SpillOptions
-    if (spill === undefined) return compiled
-    const spilling: SpillingPolicy<R, S> = { ...compiled, spill }
-    return spilling
+    return spill === undefined ? compiled : { ...compiled, spill }
   }
 }
 
 /** For each policy, the index of the one that it spills over to; -1 without one. */
 export function targetsOf<R, S>(policies: readonly CompiledPolicy<R, S>[]): Targets {
   const places = new Map(policies.map(({ name }, i) => [name, i]))
-  return policies.map(({ spill }: SpillingPolicy<R, S>) => (spill === undefined ? -1 : (places.get(spill) ?? -1)))
+  return policies.map(({ spill }) => (spill === undefined ? -1 : (places.get(spill) ?? -1)))
 }
 
 function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {

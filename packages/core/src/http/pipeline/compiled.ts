@@ -41,6 +41,8 @@ export interface CompiledPolicy<R, S> {
   readonly cost: number
   /** What is read of a request after its key. */
   readonly completes: readonly Complete<R, S>[]
+  /** The name of the policy for requests that it denies. */
+  readonly spill?: string
 }
 
 /** A check of a policy and one key, with what follows from its result. */
