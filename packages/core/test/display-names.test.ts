@@ -8,7 +8,7 @@ const passed = (guards: readonly (readonly string[])[]): RequestState<Decision> 
   guards.reduce<RequestState<Decision> | undefined>((before, names) => {
     const policies = names.map((policy) => ({ policy }) as Decision)
     const text = { ...policies[0], ...(policies.length > 1 && { policies }) } as Decision
-    return { request: {}, owner: {}, before, value: text, shownNames: shownNamesOf(names, before) }
+    return { identity: {}, owner: {}, before, value: text, shownNames: shownNamesOf(names, before) }
   }, undefined)
 
 const shown = (guards: readonly (readonly string[])[], own: readonly string[]) => {
@@ -33,7 +33,7 @@ describe('the names that clients read behind other limiters', () => {
   ])('%j, then %j: %j', (guards, own, expected) => expect(shown(guards, own)).toEqual(expected))
 
   test('ignores a guard that has not counted the request', () => {
-    const before = { request: {}, owner: {}, before: undefined, value: undefined, shownNames: undefined }
+    const before = { identity: {}, owner: {}, before: undefined, value: undefined, shownNames: undefined }
     expect(shownNamesOf(['a'], before)).toBeUndefined()
   })
 })

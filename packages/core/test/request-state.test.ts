@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type RequestStates, requestStatesFor } from '../src/http/requests/request-state.ts'
+import { type RequestState, type RequestStates, requestStatesFor } from '../src/http/requests/request-state.ts'
 
 const requests: Record<string, () => object> = {
   'that is plain': () => ({ url: '/' }),
@@ -9,21 +9,35 @@ const requests: Record<string, () => object> = {
   'that drops what is written to it, without an error': () => new Proxy({ url: '/' }, { set: () => true }),
 }
 
+const none: RequestState<string> = {
+  identity: undefined,
+  owner: undefined,
+  before: undefined,
+  value: undefined,
+  shownNames: undefined,
+}
+
+/** The note that a guard makes of a request; undefined if it has one. */
+function begin(notes: RequestStates<string>, request: object): RequestState<string> | undefined {
+  const note = { ...none }
+  return notes.begin(note, request) ? note : undefined
+}
+
 const write = (notes: RequestStates<string>, request: object, value: string): unknown =>
-  Object.assign(notes.begin(request) as object, { value })
+  Object.assign(begin(notes, request) as object, { value })
 
 describe.each(Object.entries(requests))('a request %s', (_, request) => {
   test('is opened once, and keeps what was written', () => {
     const notes = requestStatesFor<string>()
     const one = request()
     expect(notes.read(one)).toBeUndefined()
-    const note = notes.begin(one)
+    const note = begin(notes, one)
     expect(note).toBeDefined()
-    expect(notes.begin(one)).toBeUndefined()
+    expect(begin(notes, one)).toBeUndefined()
     expect(notes.read(one)).toBeUndefined()
     Object.assign(note as object, { value: 'counted' })
     expect(notes.read(one)).toBe('counted')
-    expect(notes.begin(one)).toBeUndefined()
+    expect(begin(notes, one)).toBeUndefined()
   })
 
   test('has a note from each guard', () => {
@@ -31,7 +45,7 @@ describe.each(Object.entries(requests))('a request %s', (_, request) => {
     const one = request()
     write(ours, one, 'ours')
     expect(theirs.read(one)).toBeUndefined()
-    expect(theirs.begin(one)).toBeDefined()
+    expect(begin(theirs, one)).toBeDefined()
     expect(ours.read(one)).toBe('ours')
   })
 
@@ -41,7 +55,7 @@ describe.each(Object.entries(requests))('a request %s', (_, request) => {
     write(notes, one, 'counted')
     for (const other of [{ ...one }, Object.create(one) as object]) {
       expect(notes.read(other)).toBeUndefined()
-      expect(notes.begin(other)).toBeDefined()
+      expect(begin(notes, other)).toBeDefined()
     }
     expect(notes.read(one)).toBe('counted')
   })
@@ -50,15 +64,15 @@ describe.each(Object.entries(requests))('a request %s', (_, request) => {
 test('a request that is frozen after it was opened still keeps what is written', () => {
   const notes = requestStatesFor<string>()
   const one = {}
-  const note = notes.begin(one)
+  const note = begin(notes, one)
   Object.freeze(one)
   Object.assign(note as object, { value: 'counted' })
-  expect([notes.read(one), notes.begin(one)]).toEqual(['counted', undefined])
+  expect([notes.read(one), begin(notes, one)]).toEqual(['counted', undefined])
 })
 
 test('a request looks as it did to those who list what it has', () => {
   const one = { url: '/' }
-  requestStatesFor<string>().begin(one)
+  begin(requestStatesFor(), one)
   expect(Object.keys(one)).toEqual(['url'])
   expect(JSON.stringify(one)).toBe('{"url":"/"}')
 })

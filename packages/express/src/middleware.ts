@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type LimitOf, nodeMiddleware, type Parts, type RequestDecision, withGuard } from '@spillway/core/http'
-import { calledByHand } from '@spillway/core/internal'
-import type { Request, RequestHandler, Response } from 'express'
+import type { Request, Response } from 'express'
 
 declare global {
   namespace Express {
@@ -22,11 +21,7 @@ export interface LeanRateLimit {
 
 /** Makes middleware of a guard. */
 export const limitOf: LimitOf<Request, Response, Parts<Request>, LeanRateLimit> = (guard, parts) => {
-  const limit = nodeMiddleware(guard, parts)
-  const middleware: RequestHandler = (req, res, next) => {
-    if (typeof next !== 'function') throw calledByHand('(req, res, next)', [req, res, next])
-    limit(req, res, next)
-  }
+  const middleware: object = nodeMiddleware(guard, parts, true)
   return withGuard(middleware as LeanRateLimit, guard)
 }
 

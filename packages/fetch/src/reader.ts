@@ -55,7 +55,6 @@ export const plainReader: Omit<RequestReader<Request>, 'path' | 'query'> = {
   header: fetchHeader,
   hidesBody: (request) => hasHiddenBody(request, records().get(request)?.context),
   responseHeader: ({ headers }: Response, name) => headers.get(name),
-  identity: (request) => request,
   sendsResponses: true,
   onClientClosed: (request, listener) => whenAbandoned(request, records().get(request)?.context, listener),
 }

@@ -50,7 +50,6 @@ export const plainReader: Omit<RequestReader<H3Event>, 'path' | 'query'> = {
     const incoming = contextOf(event)?.incoming
     return incoming ? hidesBody(incoming) : event.req.body !== null
   },
-  identity: (event) => event,
   onClientClosed: (event, listener) => whenAbandoned(event.req, contextOf(event), listener),
 }
 

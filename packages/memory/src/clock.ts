@@ -13,8 +13,6 @@ declare const performance: { now(): number }
 /** The latest reading of a wall clock, in the year 2255: later ones are not counted exactly. */
 const LATEST_MS = 9e12
 
-const isTime = (now: number): boolean => now >= 0 && now <= LATEST_MS
-
 /** The interval between comparisons of the wall clock with the stopwatch, and the difference that is ignored. */
 const SLACK_MS = 1000
 
@@ -30,7 +28,7 @@ export function steadyClock(sources?: ClockSources): () => Micros {
   checkFunctions(sources, ['wall', 'stopwatch'], true)
   const { wall, stopwatch } = sources
   const now = wall()
-  if (isTime(now)) return clockFrom(now, wall, stopwatch)
+  if (now >= 0 && now <= LATEST_MS) return clockFrom(now, wall, stopwatch)
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
     `wall must return milliseconds since 1970, as Date.now() does; got ${formatValue(now)}.`,
@@ -51,10 +49,10 @@ function clockFrom(first: number, wall: () => number, stopwatch: () => number): 
   let anchor = { at: latest, elapsed: stopwatch() }
   // The last reading of the wall clock, and the value returned for it. A typed array stores numbers unboxed; a variable
   // that a closure changes would allocate each on the heap.
-  const last = new Float64Array([latest, inMicros(latest)])
+  const last = new Float64Array([latest, Math.round(latest * 1000)])
   const move = (now: number): void => {
     // Time stands still while the wall clock has no time. Windows never denied at NaN, which would last.
-    if (!isTime(now)) return
+    if (!(now >= 0 && now <= LATEST_MS)) return
     const run = now + lead - anchor.at
     const back = now < (last[0] as number)
     if (back || run >= SLACK_MS) {
@@ -67,7 +65,7 @@ function clockFrom(first: number, wall: () => number, stopwatch: () => number): 
     }
     latest = Math.max(latest, now + lead)
     last[0] = now
-    last[1] = inMicros(latest)
+    last[1] = Math.round(latest * 1000)
   }
   return reader(wall, last, move)
 }
@@ -83,8 +81,6 @@ const reader =
     if (now !== last[0]) move(now)
     return last[1] as Micros
   }
-
-const inMicros = (millis: number): Micros => Math.round(millis * 1000)
 
 /** A clock of the caller's. Throws a QuotaError if it returns no time. */
 export const checkedClock =

@@ -167,7 +167,6 @@ export const reader: RequestReader<ExecutionContext> = {
   },
   responseHeader: (response: PlatformResponse, name) => response.getHeader(name),
   // One for each call: of several fields of a GraphQL query, each is counted.
-  identity: (context) => context,
   onClientClosed: (context, listener) => {
     const response = responseOf(context)
     return response ? whenClosed(nodeResponse(response), listener) : () => {}

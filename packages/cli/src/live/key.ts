@@ -44,7 +44,6 @@ const reader: RequestReader<Parts> = {
   path: (typed) => typed.get('path') ?? '',
   header: (typed, name) => (name === 'cookie' ? cookieOf(typed) : typed.get(`header:${name}`)),
   query: (typed) => Object.fromEntries([...typed].map(([selector, part]) => [selector.replace(/^query:/, ''), part])),
-  identity: (typed) => typed,
   onClientClosed: () => () => {},
 }
 

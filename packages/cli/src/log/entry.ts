@@ -56,6 +56,5 @@ export const entryReader: RequestReader<Entry> = {
   path: ({ target }) => pathOf(target),
   header: (entry, name) => entry.header(name),
   query: ({ target }) => target.slice(target.indexOf('?') + 1 || target.length),
-  identity: (entry) => entry,
   onClientClosed: () => () => {},
 }

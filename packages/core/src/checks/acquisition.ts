@@ -1,21 +1,24 @@
+import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
+import { copyOf, type Taken } from '../kernels/kernel.ts'
 import {
   type Acquisition,
   type CallDeadline,
   configOf,
   type PolicyCheck,
+  type StoreAnswer,
   type StoreConfig,
   type StoreResult,
 } from '../policies/policy.ts'
 import { isShown } from '../quotas/block-list.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { needsUnits } from '../steps/verbs.ts'
-import { preparesTakes } from '../stores/store.ts'
+import { type PreparingStore, preparesTakes } from '../stores/store.ts'
 import { decideAll, decideInOrder, groupByStore, isOneCall } from './in-order.ts'
 import { spillOver } from './spill.ts'
-import { acquireOne, answerTogether } from './sync-calls.ts'
+import { answerTogether } from './sync-calls.ts'
 
 /** Acquires checks, all or none of them. */
 export type Acquire = (checks: readonly PolicyCheck[]) => MaybePromise<Acquisition>
@@ -47,8 +50,31 @@ export const decideNow = (verb: Verb, checks: readonly PolicyCheck[]): MaybeProm
 const configsOf = (checks: readonly PolicyCheck[]): readonly StoreConfig[] =>
   checks.map(({ policy }) => policy.storeConfig)
 
-const acquireTogether = (checks: readonly PolicyCheck[]): Acquisition =>
-  checks.length === 1 ? acquireOne(checks) : acquiredBy(answerTogether(checks))
+/** Acquires checks of one store by their prepared takes. */
+function acquireTogether(checks: readonly PolicyCheck[]): Acquisition {
+  if (checks.length > 1) return acquiredBy(answerTogether(checks))
+  const { policy, cost, key } = checks[0] as PolicyCheck
+  const { take, decide } = cost === 1 ? policy.steps.one : policy.steps.costing(cost)
+  const taken = (take as PreparedTake).take(key, (policy.storeConfig.store as PreparingStore).clock())
+  return new PreparedAcquisition(checks, decide(taken), copyOf(taken))
+}
+
+/** The acquisition of one check by a prepared take. What corrects it is made when it is needed: few are corrected. */
+class PreparedAcquisition implements Acquisition {
+  readonly checks: readonly PolicyCheck[]
+  readonly decision: Decision
+  readonly #taken: Taken
+
+  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: Taken) {
+    this.checks = checks
+    this.decision = decision
+    this.#taken = taken
+  }
+
+  get results(): readonly [StoreAnswer] {
+    return [{ checks: this.checks, decisions: [this.decision], taken: [this.#taken] }]
+  }
+}
 
 /**
  * Acquires checks by the calls of their stores. One store is atomic by itself. Several are called one after the other, and if one
@@ -87,23 +113,20 @@ function completing(
   return (checks) => {
     const first = acquireOnce(checks)
     const last = spills && needsUnits(verb) ? andThen(first, (known) => spillOver(known, checks, again)) : first
-    return isWatched ? andThen(last, watched) : last
+    return isWatched ? andThen(last, watchThresholds) : last
   }
 }
 
-function watched(acquisition: Acquisition): Acquisition {
-  watchThresholds(acquisition.checks, acquisition.decision)
-  return acquisition
-}
-
 /** Reports the decisions of checks to the `onThreshold` of their limiters, unless nothing was consumed. */
-export function watchThresholds(checks: readonly PolicyCheck[], decision: Decision): void {
-  if (!decision.allowed) return
+export function watchThresholds<A extends Pick<Acquisition, 'checks' | 'decision'>>(known: A): A {
+  const { checks, decision } = known
+  if (!decision.allowed) return known
   const decisions = decision.policies ?? [decision]
   for (const [i, { policy, key }] of checks.entries()) {
     const each = decisions[i]
     if (each !== undefined) policy.storeConfig.thresholds?.(policy, key, each)
   }
+  return known
 }
 
 const acquiredBy = (result: StoreResult): Acquisition => shownOf(result.checks, result.decisions, [result])

@@ -28,7 +28,6 @@ export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSyn
   return take.consumer?.<Costs>(clock, decide, consume) ?? consume
 }
 
-/** The cost of the only policy. */
 const oneCost = (named: NamedPolicies, cost: number | Costs): number =>
   typeof cost === 'number' ? cost : (costsOf(named, cost, 'consume')[0] as number)
 

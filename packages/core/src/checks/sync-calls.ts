@@ -3,14 +3,7 @@ import type { Micros } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { copyOf, type Taken } from '../kernels/kernel.ts'
 import type { ConsumeStep } from '../policies/consume-steps.ts'
-import {
-  type Acquisition,
-  type Batches,
-  configOf,
-  type PolicyCheck,
-  type StoreAnswer,
-  type StoreCalls,
-} from '../policies/policy.ts'
+import { type Batches, configOf, type PolicyCheck, type StoreAnswer, type StoreCalls } from '../policies/policy.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { checkDeleted } from '../stores/answers.ts'
 import { type PreparingStore, preparesTakes, type SyncStore, type Take } from '../stores/store.ts'
@@ -51,31 +44,6 @@ function takeEachNow(checks: readonly PolicyCheck[], batches: Batches): readonly
     at = taken[0]?.now
     return taken
   })
-}
-
-/** The acquisition of one check by a prepared take. What corrects it is made when it is needed: few are corrected. */
-class PreparedAcquisition implements Acquisition {
-  readonly checks: readonly PolicyCheck[]
-  readonly decision: Decision
-  readonly #taken: Taken
-
-  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: Taken) {
-    this.checks = checks
-    this.decision = decision
-    this.#taken = taken
-  }
-
-  get results(): readonly [StoreAnswer] {
-    return [{ checks: this.checks, decisions: [this.decision], taken: [this.#taken] }]
-  }
-}
-
-/** Consumes the units of one check by its prepared take. */
-export function acquireOne(checks: readonly PolicyCheck[]): Acquisition {
-  const { policy, cost, key } = checks[0] as PolicyCheck
-  const { take, decide } = cost === 1 ? policy.steps.one : policy.steps.costing(cost)
-  const taken = (take as PreparedTake).take(key, (policy.storeConfig.store as PreparingStore).clock())
-  return new PreparedAcquisition(checks, decide(taken), copyOf(taken))
 }
 
 /** Consumes the units of checks by their prepared takes. */

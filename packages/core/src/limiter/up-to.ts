@@ -134,9 +134,6 @@ function decisionOf(checks: readonly PolicyCheck[], results: readonly StoreResul
   })
   const decisions = shown.map(({ decision }) => decision)
   const decision = merge(decisions)
-  watchThresholds(
-    shown.map(({ check }) => check),
-    decision,
-  )
+  watchThresholds({ checks: shown.map(({ check }) => check), decision })
   return { ...decision, consumed: decision.allowed ? units : 0 }
 }

@@ -53,8 +53,8 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
     if (onDenied === undefined && !policies.some((each: AnsweringPolicy<R, S>) => each.onDenied)) return judge
     const { reader } = setup
     const answer = failing(answerOf<R, unknown>)
-    return (parts, acquisition, names): Draft<S> => {
-      const draft = judge(parts, acquisition, names)
+    return (parts, acquisition): Draft<S> => {
+      const draft = judge(parts, acquisition)
       const { decision, denial } = draft
       if (decision === undefined || denial === undefined || acquisition === undefined || acquisition === CLOSED)
         return draft

@@ -1,6 +1,6 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { addressKey, within } from '../../http/addresses/address.ts'
-import { withoutPort } from '../../http/addresses/ip-key.ts'
+import { withoutPort } from '../../http/addresses/address-in.ts'
 import { plainPath } from '../../http/requests/path.ts'
 import { joinParts, splitSelector } from '../selectors/selector-syntax.ts'
 

@@ -27,8 +27,8 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
     checkFunctions(setup.options as EventOptions<R>, ['onDecision'])
     const report = reporter(onDecision, setup.logger)
     const judge = next(policies, setup)
-    return (parts, acquisition, names): Draft<S> => {
-      const draft = judge(parts, acquisition, names)
+    return (parts, acquisition): Draft<S> => {
+      const draft = judge(parts, acquisition)
       if (onDecision === undefined && !channel?.hasSubscribers) return draft
       const { decision } = draft
       if (decision !== undefined && acquisition !== undefined && acquisition !== CLOSED) {

@@ -1,6 +1,6 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
+import type { PolicyResult } from '../../http/headers/header-item.ts'
 import type { Header } from '../../http/headers/headers.ts'
-import type { PolicyResult } from '../../http/headers/limit-item.ts'
 import { fitting } from '../../http/pipeline/listed-headers.ts'
 import { FIELDS, type Field, type Wire } from './fields.ts'
 

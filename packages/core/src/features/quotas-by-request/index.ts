@@ -62,8 +62,8 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
   return (policies, setup) => {
     const judge = next(policies, setup)
     if (policies.every(({ policy }) => policy !== undefined)) return judge
-    return (parts, acquisition, names): Draft<S> => {
-      const draft = judge(parts, acquisition, names)
+    return (parts, acquisition): Draft<S> => {
+      const draft = judge(parts, acquisition)
       if (acquisition === undefined || acquisition === CLOSED) return draft
       draft.decision = withLookupFailure(acquisition) as Draft<S>['decision']
       return draft

@@ -77,8 +77,8 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
           logger,
         ),
       )
-    return (parts, acquisition, names): Draft<S> => {
-      const draft = judge(parts, acquisition, names)
+    return (parts, acquisition): Draft<S> => {
+      const draft = judge(parts, acquisition)
       const { decision } = draft
       if (decision === undefined || acquisition === undefined || acquisition === CLOSED) {
         if (parts.beside.length === 0) return draft

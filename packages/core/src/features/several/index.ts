@@ -1,7 +1,7 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { all, andThen } from '../../common/maybe-promise.ts'
 import { acquiring, withCalls } from '../../http/pipeline/calls.ts'
-import type { Found, HttpCheck } from '../../http/pipeline/compiled.ts'
+import type { HttpCheck } from '../../http/pipeline/compiled.ts'
 import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { checkCount } from '../../policies/count.ts'
@@ -113,5 +113,5 @@ function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
 }
 
 /** The checks that apply. The list itself if all do: a copy has room for more than one check. */
-const onlyFound = <R, S>(checks: readonly Found<R, S>[]): readonly HttpCheck<R, S>[] =>
+const onlyFound = <R, S>(checks: readonly (HttpCheck<R, S> | undefined)[]): readonly HttpCheck<R, S>[] =>
   checks.includes(undefined) ? checks.filter((check) => check !== undefined) : (checks as readonly HttpCheck<R, S>[])

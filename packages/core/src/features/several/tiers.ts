@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../../common/maybe-promise.ts'
 import { checkOf } from '../../http/pipeline/check.ts'
-import type { CompiledPolicy, Found } from '../../http/pipeline/compiled.ts'
+import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
 import type { Read, RequestSources } from '../../http/pipeline/request-sources.ts'
 import type { RequestParts } from '../../http/requests/parts.ts'
 import type { MatchingPolicy, MatchOptions } from '../matching/index.ts'
@@ -48,7 +48,10 @@ const withEmpty = <R, S>(tier: TieredPolicy<R, S>): readonly TieredPolicy<R, S>[
   tier.appliesToEmpty === undefined ? [] : [{ ...tier, applies: tier.appliesToEmpty }]
 
 /** The check of the first tier that applies to the request. */
-export function firstOf<R, S>(tiers: readonly TieredPolicy<R, S>[], parts: RequestParts<R>): MaybePromise<Found<R, S>> {
+export function firstOf<R, S>(
+  tiers: readonly TieredPolicy<R, S>[],
+  parts: RequestParts<R>,
+): MaybePromise<HttpCheck<R, S> | undefined> {
   // No recursion: there may be a thousand tiers.
   for (const [i, tier] of tiers.entries()) {
     const applies = tier.applies?.(parts)
@@ -64,7 +67,7 @@ async function firstLater<R, S>(
   index: number,
   pending: Promise<boolean>,
   parts: RequestParts<R>,
-): Promise<Found<R, S>> {
+): Promise<HttpCheck<R, S> | undefined> {
   let applies: boolean | undefined = await pending
   for (const [i, tier] of tiers.slice(index).entries()) {
     if (i > 0) applies = await tier.applies?.(parts)

@@ -2,7 +2,7 @@ import { acquire } from '../../checks/acquisition.ts'
 import { formatThrown, formatValue, QuotaError, withoutLink } from '../../common/errors.ts'
 import { andThen, caught, type MaybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
-import type { CompiledPolicy, Found } from '../../http/pipeline/compiled.ts'
+import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
 import type { Feature, OptionTypes, Seams, Setup } from '../../http/pipeline/seams.ts'
 import type { RequestParts } from '../../http/requests/parts.ts'
 import type { Acquisition } from '../../policies/policy.ts'
@@ -83,7 +83,7 @@ function watching<R, S>(shadows: readonly CompiledPolicy<R, S>[], { options, log
   const report = reporter((options as EventOptions<R>).onDecision, logger)
   const groups = groupsOf(shadows)
   const failed = (thrown: unknown): undefined => warnOfShadow(logger, thrown)
-  const consume = (check: Found<R, S>, request: R): MaybePromise<Acquisition | undefined> =>
+  const consume = (check: HttpCheck<R, S> | undefined, request: R): MaybePromise<Acquisition | undefined> =>
     check &&
     andThen(acquire('consume', withBlockLists([check])), (acquisition) => {
       report(acquisition.decision, check.key, request, 'shadow')

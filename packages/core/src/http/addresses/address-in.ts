@@ -14,3 +14,7 @@ export function addressIn(entry: string): string | undefined {
   const zone = address.indexOf('%')
   return zone < 0 ? address : address.slice(0, zone)
 }
+
+/** The address without its port, which differs per connection: some proxies append it, and frameworks keep it. */
+export const withoutPort = (address: string): string =>
+  address.includes(':') && /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address

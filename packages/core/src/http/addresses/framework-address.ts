@@ -1,6 +1,6 @@
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { RequestReader } from '../requests/reader.ts'
-import { withoutPort } from './ip-key.ts'
+import { withoutPort } from './address-in.ts'
 
 /** How many requests are examined for proxy settings that look wrong. */
 const EXAMINED = 100

@@ -1,7 +1,7 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { checkOptions } from '../../common/guess.ts'
 import { addressKey, checkPrefix } from './address.ts'
-import { addressIn } from './address-in.ts'
+import { withoutPort } from './address-in.ts'
 
 /**
  * The key that the selector `'ip'` makes of an address, for `key` functions, `peek` and `reset`. IPv4 is its own key, also if
@@ -22,7 +22,3 @@ export function ipKey(address: string | undefined, options: { readonly ipv6Prefi
     `ipKey takes an address, such as '2001:db8::1'; got ${formatValue(address)}.`,
   )
 }
-
-/** The address without its port, which differs per connection: some proxies append it, and frameworks keep it. */
-export const withoutPort = (address: string): string =>
-  address.includes(':') && /^\[|^[\d.]+:\d+$/.test(address) ? (addressIn(address) ?? address) : address

@@ -1,7 +1,9 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
+import type { Decision } from '../../decisions/decision.ts'
 import { isBlockList } from '../../quotas/block-list.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
-import { integer, quoted } from './structured.ts'
+import type { Header } from './plain-join.ts'
+import { integer, MOST_INTEGER, quoted } from './structured.ts'
 
 /** The quota units that the drafts define. */
 export type QuotaUnit = 'requests' | 'content-bytes' | 'concurrent-requests'
@@ -25,6 +27,8 @@ export interface NamedQuota extends UnitOptions {
 export interface HeaderItem {
   /** `"name";q=100;w=60`: what drafts 8 to 11 list in `RateLimit-Policy`. */
   readonly policy: string
+  /** That header, of a policy without partitions. */
+  readonly header: Header
   /** `"name";r=`: the start of its item in their `RateLimit`. */
   readonly rest: string
   /** `100;w=60`: what drafts 6 and 7 list in `RateLimit-Policy`. */
@@ -46,7 +50,7 @@ export function checkUnit(unit: unknown): void {
 /** A policy's item with another name in it. */
 export function renamedItem({ policy, rest, ...item }: HeaderItem, name: string, headerName: string): HeaderItem {
   const renamed = (text: string): string => quoted(headerName) + text.slice(quoted(name).length)
-  return { ...item, policy: renamed(policy), rest: renamed(rest) }
+  return { ...item, ...policyOf(renamed(policy)), rest: renamed(rest) }
 }
 
 /** Formats the parts of a policy's headers that are the same for every request. */
@@ -54,12 +58,17 @@ export function headerItem({ name, quota, unit }: NamedQuota): HeaderItem {
   const { limit, window } = advertised(quota)
   const qu = unit === undefined ? '' : `;qu=${quoted(unit)}`
   return {
-    policy: `${quoted(name)};q=${limit};w=${window}${qu}`,
+    ...policyOf(`${quoted(name)};q=${limit};w=${window}${qu}`),
     rest: `${quoted(name)};r=`,
     numbers: `${limit};w=${window}`,
     limit,
   }
 }
+
+const policyOf = (policy: string): Pick<HeaderItem, 'policy' | 'header'> => ({
+  policy,
+  header: ['RateLimit-Policy', policy],
+})
 
 /** The largest loss of rate from rounding a window up to whole seconds, if the limit is the burst. */
 const TOLERATED_LOSS = 0.1
@@ -87,4 +96,20 @@ export function advertised(quota: Quota): { readonly limit: number; readonly win
     if (loss(each) < loss(best)) best = each
   }
   return { limit: integer(unitsIn(best)), window: integer(best) }
+}
+
+/** One policy's decision about a request, with what headers report of it. */
+export interface PolicyResult {
+  readonly decision: Decision
+  readonly item: HeaderItem
+  /** The partition of its key as a parameter, `;pk=:AQ==:`; empty if there is none. */
+  readonly pk: string
+}
+
+/** `"name";r=50;t=30`; `t` is omitted if the quota is full, or if no wait would help. */
+export function limitItem(decision: Decision, item: HeaderItem, pk: string): string {
+  const { allowed, remaining, retryAfterMs, replenishAfterMs } = decision
+  const wait = Math.ceil((allowed ? replenishAfterMs : retryAfterMs) / 1000)
+  const more = wait > 0 && wait < Infinity ? `;t=${Math.min(wait, MOST_INTEGER)}` : ''
+  return item.rest + Math.min(remaining, MOST_INTEGER) + more + pk
 }

@@ -1,8 +1,11 @@
 /** A string in structured fields (RFC 9651, section 4.1.6); `text` is printable ASCII. */
 export const quoted = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`
 
-/** The nearest integer that structured fields can hold (RFC 9651, section 4.1.4): at most 15 digits. */
-export const integer = (value: number): number => Math.min(value, 999_999_999_999_999)
+/** The largest integer that structured fields can hold (RFC 9651, section 4.1.4). */
+export const MOST_INTEGER = 999_999_999_999_999
+
+/** The nearest integer that structured fields can hold. */
+export const integer = (value: number): number => Math.min(value, MOST_INTEGER)
 
 /** Bytes in structured fields (RFC 9651, section 4.1.8). */
 export function byteSequence(bytes: Uint8Array): string {

@@ -24,9 +24,13 @@ type NodeParts = Pick<Parts<never>, 'join' | 'whenAnswered'>
 
 /**
  * Makes middleware of a guard. In place of a response, it may get the connection of an upgrade, or what engine.io passes for
- * it.
+ * it. If it `needsNext`, it throws without `next`.
  */
-export function nodeMiddleware<R extends NodeRequest, S>(guard: PlainGuard<R, S>, parts: NodeParts): NodeMiddleware<R> {
+export function nodeMiddleware<R extends NodeRequest, S>(
+  guard: PlainGuard<R, S>,
+  parts: NodeParts,
+  needsNext = false,
+): NodeMiddleware<R> {
   const report = (error: unknown): void => warnOnce(guard.logger, 'WARN_SPILLWAY_NEXT', UNHANDLED, formatThrown(error))
   const failing = (request: R, response: NodeResponse, next: NodeNext) => (error: unknown) =>
     failRequest(error, request, response, next, report)
@@ -41,7 +45,8 @@ export function nodeMiddleware<R extends NodeRequest, S>(guard: PlainGuard<R, S>
   const middleware = (request: R, passed: unknown, next: NodeNext = takesNone): unknown => {
     const isCalled = typeof next === 'function' && typeof request === 'object' && request !== null
     const response = isCalled ? responseTo(request, passed) : undefined
-    if (response === undefined) throw calledByHand('(req, res, next)', [request, passed, next])
+    if (response === undefined || (needsNext && next === takesNone))
+      throw calledByHand('(req, res, next)', [request, passed, next])
     if (next === takesNone) return promised(admit, request, response, passed).catch(failing(request, response, next))
     let allowed: MaybePromise<boolean>
     try {

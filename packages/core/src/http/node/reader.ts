@@ -71,7 +71,6 @@ export const nodePlainReader: Omit<RequestReader<NodeRequest>, 'path' | 'query'>
   header: ({ headers }, name) => nodeHeader(headers, name),
   hidesBody,
   responseHeader: (response: NodeResponse, name) => response.getHeader(name),
-  identity: (request) => request,
   onClientClosed: (request, listener) =>
     request.res ? whenClosed(request.res, listener) : whenDisconnected(request, listener),
 }

@@ -30,7 +30,10 @@ declare const process: { getBuiltinModule(name: 'node:http'): Http }
 export function responseTo(request: NodeRequest, passed: unknown): NodeResponse | undefined {
   const isResponse = typeof (passed as Partial<NodeResponse> | null | undefined)?.headersSent === 'boolean'
   const connection = isResponse ? undefined : connectionOf(passed)
-  if (connection === undefined) return hasMethod(passed, 'setHeader') ? (passed as NodeResponse) : undefined
+  if (connection === undefined) {
+    const response = passed as NodeResponse | null | undefined
+    return typeof response?.setHeader === 'function' ? response : undefined
+  }
   const response = responses.get(connection) ?? responseOn(connection, request)
   response.assignSocket(connection as never)
   return response

@@ -2,7 +2,7 @@ import type { MaybePromise } from '../../common/maybe-promise.ts'
 import { NONE } from '../../decisions/decision.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import type { RequestParts } from '../requests/parts.ts'
-import type { CompiledPolicy, DraftCheck, Found, HttpCheck, HttpPolicy } from './compiled.ts'
+import type { CompiledPolicy, DraftCheck, HttpCheck, HttpPolicy } from './compiled.ts'
 
 /** The checks of a request's acquisition: requests are checked by compiled policies only. */
 export const checksOf = <R, S>({ checks }: Pick<Acquisition, 'checks'>): readonly HttpCheck<R, S>[] =>
@@ -13,16 +13,13 @@ export const checkNamed = <R, S>(acquisition: Pick<Acquisition, 'checks'>, name:
   checksOf<R, S>(acquisition).find(({ policy }) => policy.name === name) as HttpCheck<R, S>
 
 /** The check of a policy for a request: first its key, and then the rest, in the order that the docs document. */
-export function checkOf<R, S>(compiled: CompiledPolicy<R, S>, parts: RequestParts<R>): MaybePromise<Found<R, S>> {
-  const key = compiled.keyOf(parts)
-  return key instanceof Promise ? key.then((known) => withKey(compiled, parts, known)) : withKey(compiled, parts, key)
-}
-
-function withKey<R, S>(
+export function checkOf<R, S>(
   compiled: CompiledPolicy<R, S>,
   parts: RequestParts<R>,
-  key: string | undefined,
-): MaybePromise<Found<R, S>> {
+  key: MaybePromise<string | undefined> = compiled.keyOf(parts),
+): MaybePromise<HttpCheck<R, S> | undefined> {
+  if (key instanceof Promise)
+    return key.then((known) => (known === undefined ? known : checkOf(compiled, parts, known)))
   if (key === undefined) return undefined
   const { policy, cost, completes } = compiled
   const check = { policy: policy as HttpPolicy, key, cost, compiled, pk: '' }
@@ -44,7 +41,6 @@ export const readingOne =
   <R, S>(compiled: CompiledPolicy<R, S>) =>
   (parts: RequestParts<R>): MaybePromise<readonly HttpCheck<R, S>[]> => {
     const check = checkOf(compiled, parts)
-    return check instanceof Promise ? check.then(asList) : asList(check)
+    if (check instanceof Promise) return check.then((known) => (known === undefined ? NONE : [known]))
+    return check === undefined ? NONE : [check]
   }
-
-const asList = <R, S>(check: Found<R, S>): readonly HttpCheck<R, S>[] => (check === undefined ? NONE : [check])

@@ -57,6 +57,3 @@ export interface HttpCheck<R = unknown, S = unknown> extends PolicyCheck {
 
 /** A check that is not complete: features set its policy, its cost and its partition. */
 export type DraftCheck<R, S> = { -readonly [Name in keyof HttpCheck<R, S>]: HttpCheck<R, S>[Name] }
-
-/** A check; undefined if the request is not counted. */
-export type Found<R, S> = HttpCheck<R, S> | undefined

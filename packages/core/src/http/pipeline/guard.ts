@@ -1,6 +1,8 @@
+import { waitUnlessClosed } from '../../common/client-closed.ts'
 import type { MaybePromise } from '../../common/maybe-promise.ts'
 import { checkNames } from '../../common/options.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
+import type { Decision } from '../../decisions/decision.ts'
 import { reportPolicies } from '../../policies/on-policies.ts'
 import type { Registration } from '../../stores/registry.ts'
 import type { Store } from '../../stores/store.ts'
@@ -8,12 +10,13 @@ import { shownNamesOf } from '../headers/display-names.ts'
 import { RequestParts } from '../requests/parts.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { type RequestState, requestStatesFor } from '../requests/request-state.ts'
-import { whileConnected } from '../requests/while-connected.ts'
-import type { CompiledPolicy } from './compiled.ts'
-import { type Evaluate, evaluatorFor } from './evaluate.ts'
+import type { CompiledPolicy, HttpCheck } from './compiled.ts'
 import type { Pipeline } from './install.ts'
 import type { Seams, Setup } from './seams.ts'
 import { CLIENT_CLOSED, PASS, type RequestDecision, type Verdict } from './verdict.ts'
+
+/** Counts a request: from its checks to the verdict, in the same tick if nothing has to be awaited. */
+type Evaluate<R, S> = (parts: RequestParts<R>) => MaybePromise<Verdict<S>>
 
 /** Evaluates a request: synchronously if the store is in memory. */
 export interface PlainGuard<R, S> {
@@ -58,23 +61,23 @@ export function guardOf<R, S>(
   const skips = seams.skips(setup)
   let active = activate(seams.policies(options, names), setup)
 
-  const requestStates = requestStatesFor<RequestDecision>()
+  const requestStates = requestStatesFor<Decision>()
   const count = (parts: RequestParts<R>): MaybePromise<Verdict<S>> => {
-    const state = requestStates.begin(reader.identity(parts.request))
-    if (state === undefined) {
+    const { request } = parts
+    if (!requestStates.begin(parts, reader.identity ? reader.identity(request) : (request as object))) {
       warnOfSecondCall(logger)
       return PASS
     }
-    if (state.before !== undefined) state.shownNames = shownNamesOf(active.names, state.before)
+    if (parts.before !== undefined) parts.shownNames = shownNamesOf(active.names, parts.before)
     try {
-      const verdict = active.evaluate(parts, state.shownNames)
-      if (!(verdict instanceof Promise)) return keep(state, verdict)
+      const verdict = active.evaluate(parts)
+      if (!(verdict instanceof Promise)) return keep(parts, verdict)
       return verdict.then(
-        (known) => keep(state, known),
-        (error) => forget(state, error),
+        (known) => keep(parts, known),
+        (error) => forget(parts, error),
       )
     } catch (error) {
-      return forget(state, error)
+      return forget(parts, error)
     }
   }
   const guard = (request: R): MaybePromise<Verdict<S>> => {
@@ -88,7 +91,8 @@ export function guardOf<R, S>(
   }
   return Object.assign(guard, {
     logger,
-    decisionOf: (request: R) => requestStates.read(reader.identity(request)),
+    decisionOf: (request: R) =>
+      requestStates.read(reader.identity?.(request) ?? (request as object)) as RequestDecision | undefined,
     byKey: seams.calls(() => active.policies),
     replace: (policies: readonly object[]) => {
       active = activate(policies, setup, active.registrations)
@@ -120,15 +124,41 @@ function activate<R, S>(
   return { policies, registrations, names, evaluate: evaluatorFor(policies, setup) }
 }
 
+/** Builds what counts requests by these policies. A request in progress keeps its policies when they are replaced. */
+function evaluatorFor<R, S>(policies: readonly CompiledPolicy<R, S>[], setup: Setup<R, S>): Evaluate<R, S> {
+  const { seams, reader } = setup
+  const readChecks = seams.checks(policies)
+  const enforce = seams.enforce(policies, setup)
+  const judge = seams.verdict(policies, setup)
+  const evaluate = (
+    parts: RequestParts<R>,
+    checks: MaybePromise<readonly HttpCheck<R, S>[]> = readChecks(parts),
+  ): MaybePromise<Verdict<S>> => {
+    if (checks instanceof Promise) {
+      return whileConnected(reader, parts.request, checks).then((known) =>
+        known ? evaluate(parts, known) : CLIENT_CLOSED,
+      )
+    }
+    const acquisition = enforce(parts, checks)
+    return acquisition instanceof Promise ? acquisition.then((known) => judge(parts, known)) : judge(parts, acquisition)
+  }
+  return evaluate
+}
+
+/** Waits for a promise while the client is connected; undefined if it disconnects first. */
+function whileConnected<R, T>(reader: RequestReader<R>, request: R, promise: Promise<T>): Promise<T | undefined> {
+  return waitUnlessClosed(promise, (leave) => reader.onClientClosed(request, leave))
+}
+
 /** Keeps the decision. If no policy applied, one may when the request passes again: behind a login, or rewritten. */
-function keep<S>(state: RequestState<RequestDecision>, verdict: Verdict<S>): Verdict<S> {
+function keep<S>(state: RequestState<Decision>, verdict: Verdict<S>): Verdict<S> {
   state.value = verdict.decision
   if (verdict === PASS) state.owner = undefined
   return verdict
 }
 
 /** A request that failed is counted when it passes again, from a handler of errors. */
-function forget(state: RequestState<RequestDecision>, error: unknown): never {
+function forget(state: RequestState<Decision>, error: unknown): never {
   state.owner = undefined
   throw error
 }

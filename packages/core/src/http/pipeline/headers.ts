@@ -1,8 +1,7 @@
 import type { Acquisition } from '../../policies/policy.ts'
 import type { ShownNames } from '../headers/display-names.ts'
-import { type HeaderItem, renamedItem } from '../headers/header-item.ts'
+import { type HeaderItem, limitItem, renamedItem } from '../headers/header-item.ts'
 import { type Header, seconds } from '../headers/headers.ts'
-import { limitItem } from '../headers/limit-item.ts'
 import type { HttpCheck } from './compiled.ts'
 
 /** The headers of one policy, in the newest draft. */
@@ -11,7 +10,7 @@ export function plainHeaders(acquisition: Acquisition, names?: ShownNames): read
   const { policy, pk } = checks[0] as HttpCheck
   const item = names === undefined ? policy.item : itemOf(policy, names)
   const headers: Header[] = [
-    ['RateLimit-Policy', item.policy + pk],
+    pk === '' ? item.header : ['RateLimit-Policy', item.policy + pk],
     ['RateLimit', limitItem(decision, item, pk)],
   ]
   return decision.allowed ? headers : withRetryAfter(headers, decision.retryAfterMs)

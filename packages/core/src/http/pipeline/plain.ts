@@ -50,15 +50,15 @@ function checks<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): ReadChecks<R
 
 function verdict<R, S>(policies: readonly CompiledPolicy<R, S>[], { options, seams }: Setup<R, S>): Judge<R, S> {
   const headersOf = seams.headers(policies, options)
-  return (_, acquisition, names) => {
+  return ({ shownNames }, acquisition) => {
     if (acquisition === undefined) return PASS as Draft<S>
     if (acquisition === CLOSED) return CLIENT_CLOSED as Draft<S>
     const { decision } = acquisition
     const { allowed, policy } = decision
     return {
       decision: decision as NonNullable<Draft<S>['decision']>,
-      headers: headersOf(acquisition, names),
-      denial: allowed ? undefined : checkNamed(acquisition, policy).policy.denialFor(decision, names),
+      headers: headersOf(acquisition, shownNames),
+      denial: allowed ? undefined : checkNamed(acquisition, policy).policy.denialFor(decision, shownNames),
       answer: undefined,
       after: undefined,
       discard: PASS.discard,

@@ -59,11 +59,7 @@ export type Enforce<R, S> = (
 export type HeaderBuilder = (acquisition: Acquisition, names?: ShownNames) => readonly Header[]
 
 /** Makes the verdict about a request of its acquisition. */
-export type Judge<R, S> = (
-  parts: RequestParts<R>,
-  acquisition: Acquisition | Closed | undefined,
-  names?: ShownNames,
-) => Draft<S>
+export type Judge<R, S> = (parts: RequestParts<R>, acquisition: Acquisition | Closed | undefined) => Draft<S>
 
 /**
  * The places of the pipeline at which features add what they do, in the order in which a limiter is built and a request passes.

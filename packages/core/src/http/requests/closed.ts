@@ -54,8 +54,9 @@ function connectionOf(socket: unknown): Connection | undefined {
 
 /** Of several responses on one connection, Node closes only the one whose turn it is: so the connection counts, too. */
 export function isClosed(response: Closable): boolean {
-  const { closed, stream, destroyed } = response
-  return (closed ?? stream?.closed ?? destroyed ?? false) || socketOf(response)?.destroyed === true
+  const { closed, stream, destroyed, req } = response
+  if (closed ?? stream?.closed ?? destroyed) return true
+  return (closed !== undefined || stream === undefined) && connectionOf(req?.socket)?.destroyed === true
 }
 
 /** Whether a response needs no answer any more: its headers are sent, or its client has disconnected. */

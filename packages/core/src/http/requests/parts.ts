@@ -1,10 +1,16 @@
-import { NONE } from '../../decisions/decision.ts'
+import { type Decision, NONE } from '../../decisions/decision.ts'
 import { type PathReadings, readPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
+import type { RequestState } from './request-state.ts'
 
-/** A request, each part of which is read once, however many policies need it. */
-export class RequestParts<R> {
+/** A request, each part of which is read once, however many policies need it, and what a guard keeps of it. */
+export class RequestParts<R> implements RequestState<Decision> {
   readonly request: R
+  identity: object | undefined
+  owner: object | undefined
+  before: RequestState<Decision> | undefined
+  value: Decision | undefined
+  shownNames: RequestState<Decision>['shownNames']
   /** What is acquired beside the request's own units, and settled with them. It decides nothing. */
   beside: readonly unknown[] = NONE
   // Most policies need one part, the address: without a map.

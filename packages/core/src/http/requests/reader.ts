@@ -67,8 +67,8 @@ export interface RequestReader<R> {
    * handler permits are then counted.
    */
   responseHeader?(response: never, name: string): unknown
-  /** One object per request, the same each time the request passes a limiter. */
-  identity(request: R): object
+  /** One object per request, the same each time the request passes a limiter. Default: the request. */
+  identity?(request: R): object
   /** Whether the adapter sends a `Response` that `onDenied` returns, unchanged. */
   readonly sendsResponses?: boolean
   /** Ends the hint for an option of another rate limiter: `; NAME takes such options`. */

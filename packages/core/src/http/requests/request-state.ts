@@ -3,11 +3,11 @@ import { processState } from '../../common/process-state.ts'
 /** The state that a guard keeps of one request. */
 export interface RequestState<T> {
   /** Identifies the request, because frameworks copy a request's properties, and make objects that inherit from it. */
-  readonly request: object
+  identity: object | undefined
   /** Identifies the guard; undefined if no policy of it applied, so that it may count the request when it passes again. */
   owner: object | undefined
   /** The state of the guard before this one. */
-  readonly before: RequestState<T> | undefined
+  before: RequestState<T> | undefined
   value: T | undefined
   /** The names of the guard's policies in headers, if they differ. */
   shownNames: ReadonlyMap<string, string> | undefined
@@ -15,8 +15,8 @@ export interface RequestState<T> {
 
 /** The states that one guard keeps of requests. */
 export interface RequestStates<T> {
-  /** Creates the state of a request; undefined if the guard has one already. */
-  begin(request: object): RequestState<T> | undefined
+  /** Makes this the state of a request, and reports whether it is: the guard may have one already. */
+  begin(state: RequestState<T>, request: object): boolean
   /** The value that is stored for a request; undefined if it has none. */
   read(request: object): T | undefined
 }
@@ -33,7 +33,7 @@ interface Marked<T> {
 function lastOn<T>(request: Marked<T>, beside: WeakMap<object, RequestState<T>>): RequestState<T> | undefined {
   // Only own properties are read: a framework may have given the request a long prototype chain.
   const state = Object.hasOwn(request, mark) ? request[mark] : undefined
-  return state?.request === request ? state : beside.get(request)
+  return state?.identity === request ? state : beside.get(request)
 }
 
 /** The last value that any guard has stored for a request; if `earlier`, any guard but the last. */
@@ -58,17 +58,19 @@ export function requestStatesFor<T>(): RequestStates<T> {
     return state
   }
   return {
-    begin: (request: Marked<T>) => {
+    begin: (state, request: Marked<T>) => {
       const before = lastOn<T>(request, beside)
-      if (before !== undefined && ownOf(before) !== undefined) return undefined
-      const state: RequestState<T> = { request, owner, before, value: undefined, shownNames: undefined }
+      if (before !== undefined && ownOf(before) !== undefined) return false
+      state.identity = request
+      state.owner = owner
+      state.before = before
       // Not asked before: engines take longer to find out whether an object can be extended. Sloppy code, as of CommonJS
       // modules, does not throw.
       try {
         request[mark] = state
       } catch {}
       if (request[mark] !== state) beside.set(request, state as RequestState<never>)
-      return state
+      return true
     },
     read: (request) => ownOf(lastOn<T>(request, beside))?.value,
   }
