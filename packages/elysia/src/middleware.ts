@@ -1,8 +1,8 @@
 import {
+  type AdapterParts,
   type Denial,
   isAbandoned,
   type LimitOf,
-  type Parts,
   type RequestDecision,
   withGuard,
 } from '@spillway/core/http'
@@ -21,7 +21,7 @@ export interface LeanRateLimit {
 }
 
 /** What only some features need of this adapter. */
-export interface ElysiaParts extends Parts<RequestContext> {
+export interface ElysiaParts extends AdapterParts<RequestContext> {
   readonly settleLater?: typeof settleLater
   readonly settleIn?: typeof settleIn
 }

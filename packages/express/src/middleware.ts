@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type LimitOf, nodeMiddleware, type Parts, type RequestDecision, withGuard } from '@spillway/core/http'
+import { type AdapterParts, type LimitOf, nodeMiddleware, type RequestDecision, withGuard } from '@spillway/core/http'
 import type { Request, Response } from 'express'
 
 declare global {
@@ -20,7 +20,7 @@ export interface LeanRateLimit {
 }
 
 /** Makes middleware of a guard. */
-export const limitOf: LimitOf<Request, Response, Parts<Request>, LeanRateLimit> = (guard, parts) => {
+export const limitOf: LimitOf<Request, Response, AdapterParts<Request>, LeanRateLimit> = (guard, parts) => {
   const middleware: object = nodeMiddleware(guard, parts, true)
   return withGuard(middleware as LeanRateLimit, guard)
 }

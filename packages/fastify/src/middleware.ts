@@ -1,5 +1,5 @@
 import { type Logger, QuotaError } from '@spillway/core'
-import { type LimitOf, type Parts, type RequestDecision, type Verdict, withGuard } from '@spillway/core/http'
+import { type AdapterParts, type LimitOf, type RequestDecision, type Verdict, withGuard } from '@spillway/core/http'
 import { calledByHand, formatValue, warnOnce } from '@spillway/core/internal'
 import type {
   FastifyInstance,
@@ -24,7 +24,10 @@ export interface LeanRateLimit extends onRequestHookHandler, FastifyPluginCallba
 }
 
 /** Makes a hook of a guard. */
-export const limitOf: LimitOf<FastifyRequest, FastifyReply, Parts<FastifyRequest>, LeanRateLimit> = (guard, parts) => {
+export const limitOf: LimitOf<FastifyRequest, FastifyReply, AdapterParts<FastifyRequest>, LeanRateLimit> = (
+  guard,
+  parts,
+) => {
   const { logger } = guard
   const examine = examiner(logger)
   const hook: onRequestHookHandler = (request, reply, done) => {
@@ -111,7 +114,7 @@ function follow(
   request: FastifyRequest,
   reply: FastifyReply,
   done: (error?: Error) => void,
-  { join, whenAnswered }: Parts<FastifyRequest>,
+  { join, whenAnswered }: AdapterParts<FastifyRequest>,
 ): void {
   const { decision, headers, denial, answer, after, discard } = verdict
   if (isLate(reply)) {

@@ -1,4 +1,11 @@
-import { isAbandoned, type LimitOf, type Parts, type RequestDecision, UPGRADED, withGuard } from '@spillway/core/http'
+import {
+  type AdapterParts,
+  isAbandoned,
+  type LimitOf,
+  type RequestDecision,
+  UPGRADED,
+  withGuard,
+} from '@spillway/core/http'
 import type { PlainGuard } from '@spillway/core/http/lean'
 import { calledByHand } from '@spillway/core/internal'
 import { keepVerdict, recordOf } from './reader.ts'
@@ -22,7 +29,7 @@ export interface LeanRateLimit {
 }
 
 /** What only some features need of this adapter. */
-export interface FetchParts extends Parts<Request> {
+export interface FetchParts extends AdapterParts<Request> {
   readonly settler?: typeof settler
 }
 

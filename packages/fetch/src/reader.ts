@@ -1,8 +1,8 @@
 import {
+  type AdapterParts,
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
-  type Parts,
   type RequestDecision,
   type RequestReader,
   targetOf,
@@ -32,7 +32,7 @@ export function recordOf(request: Request, context: unknown): RequestRecord {
 export function keepVerdict(
   record: RequestRecord,
   { decision, headers }: Verdict<Response>,
-  { join }: Pick<Parts<Request>, 'join'>,
+  { join }: Pick<AdapterParts<Request>, 'join'>,
 ): void {
   if (decision) record.decision = decision
   const { limitHeaders } = record

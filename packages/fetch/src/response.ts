@@ -1,7 +1,7 @@
-import { type Denial, isCookie, type Parts } from '@spillway/core/http'
+import { type AdapterParts, type Denial, isCookie } from '@spillway/core/http'
 import { processState } from '@spillway/core/internal'
 
-type Join = Pick<Parts<Request>, 'join'>
+type Join = Pick<AdapterParts<Request>, 'join'>
 
 /**
  * The response to a denied request, including the headers of earlier limiters. `limitHeaders` loses those that the answer

@@ -1,10 +1,10 @@
 import {
+  type AdapterParts,
   type Denial,
   type Header,
   isAbandoned,
   isCookie,
   type LimitOf,
-  type Parts,
   type RequestDecision,
   type Verdict,
   withGuard,
@@ -33,7 +33,7 @@ export interface LeanRateLimit extends Middleware {
 }
 
 /** What only some features need of this adapter. */
-export interface H3Parts extends Parts<H3Event> {
+export interface H3Parts extends AdapterParts<H3Event> {
   readonly whenSent?: typeof whenSent
 }
 

@@ -1,10 +1,10 @@
 import {
+  type AdapterParts,
   type Denial,
   isAbandoned,
   isCookie,
   type LimitOf,
   type missingHeaders,
-  type Parts,
   type RequestDecision,
   type Verdict,
   withGuard,
@@ -35,7 +35,7 @@ export interface LeanRateLimit extends MiddlewareHandler<any> {
 }
 
 /** What only some features need of this adapter. */
-export interface HonoParts extends Parts<Context> {
+export interface HonoParts extends AdapterParts<Context> {
   /** The headers that a response lacks that another server has made. */
   readonly missing: typeof missingHeaders
   /** Calls back when the response has been sent: for features that read it. */

@@ -1,10 +1,10 @@
 import {
+  type AdapterParts,
   type Denial,
   type Header,
   isOver,
   type LimitOf,
   lastValueOf,
-  type Parts,
   type RequestDecision,
   setAnswerHeaders,
   type Verdict,
@@ -27,7 +27,10 @@ export interface LeanRateLimit extends Middleware {
 }
 
 /** Makes middleware of a guard. */
-export const limitOf: LimitOf<Context, Context, Parts<Context>, LeanRateLimit> = (guard, { join, whenAnswered }) => {
+export const limitOf: LimitOf<Context, Context, AdapterParts<Context>, LeanRateLimit> = (
+  guard,
+  { join, whenAnswered },
+) => {
   const follow = (ctx: Context, next: Next, verdict: Verdict<Context>): Promise<void> => {
     if (isOver(ctx.res)) {
       verdict.discard()

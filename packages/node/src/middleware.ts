@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import {
+  type AdapterParts,
   type LimitOf,
   type NodeNext,
   nodeMiddleware,
-  type Parts,
   type RequestDecision,
   withGuard,
 } from '@spillway/core/http'
@@ -31,7 +31,7 @@ export interface LeanRateLimit {
 }
 
 /** Makes middleware of a guard. */
-export const limitOf: LimitOf<IncomingMessage, ServerResponse, Parts<IncomingMessage>, LeanRateLimit> = (
+export const limitOf: LimitOf<IncomingMessage, ServerResponse, AdapterParts<IncomingMessage>, LeanRateLimit> = (
   guard,
   parts,
 ) => {

@@ -1,7 +1,7 @@
 import { joinHeaders } from '../http/headers/headers.ts'
 import { guardOf, type PlainGuard } from '../http/pipeline/guard.ts'
 import { install, type Pipeline } from '../http/pipeline/install.ts'
-import type { Parts } from '../http/pipeline/parts.ts'
+import type { AdapterParts } from '../http/pipeline/parts.ts'
 import type { Feature } from '../http/pipeline/seams.ts'
 import type { RequestDecision } from '../http/pipeline/verdict.ts'
 import type { RequestReader } from '../http/requests/reader.ts'
@@ -51,7 +51,10 @@ const ALL: readonly Feature[] = [
 ]
 
 /** What these need of every adapter. */
-export const ALL_PARTS: Required<Pick<Parts<never>, 'join' | 'whenAnswered'>> = { join: joinHeaders, whenAnswered }
+export const ALL_PARTS: Required<Pick<AdapterParts<never>, 'join' | 'whenAnswered'>> = {
+  join: joinHeaders,
+  whenAnswered,
+}
 
 /** Installed by the first limiter, not by each import. */
 let full: Pipeline | undefined

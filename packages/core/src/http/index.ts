@@ -21,7 +21,7 @@ export { nodePlainReader, nodeReader, nodeRouteReader } from './node/reader.ts'
 export type { NodeNext, NodeRequest, NodeResponse } from './node/types.ts'
 export { release, responseTo } from './node/upgrade.ts'
 export { withGuard } from './pipeline/guard.ts'
-export type { LimitOf, Parts } from './pipeline/parts.ts'
+export type { AdapterParts, LimitOf } from './pipeline/parts.ts'
 export type { RequestSources } from './pipeline/request-sources.ts'
 export type { RequestDecision, Verdict } from './pipeline/verdict.ts'
 export {

@@ -13,7 +13,7 @@ import { plainJoin } from './headers/plain-join.ts'
 import { guardOf } from './pipeline/guard.ts'
 import { install } from './pipeline/install.ts'
 import { inOrder, plain } from './pipeline/lean.ts'
-import type { LimitOf, Parts } from './pipeline/parts.ts'
+import type { AdapterParts, LimitOf } from './pipeline/parts.ts'
 import type { AddressOptions } from './pipeline/request-sources.ts'
 import type { Feature, Framework } from './pipeline/seams.ts'
 import type { RequestReader } from './requests/reader.ts'
@@ -40,7 +40,7 @@ export { type TrustedProxiesTypes, trustedProxies } from '../features/trusted-pr
 export { type WaitingTypes, waiting } from '../features/waiting/index.ts'
 export { plainMissing } from './headers/plain-join.ts'
 export type { PlainGuard } from './pipeline/guard.ts'
-export type { LimitOf, Parts } from './pipeline/parts.ts'
+export type { AdapterParts, LimitOf } from './pipeline/parts.ts'
 export type { Feature, Framework, OptionTypes } from './pipeline/seams.ts'
 export type { RequestDecision, Verdict } from './pipeline/verdict.ts'
 
@@ -123,7 +123,7 @@ export function withParts<F extends Feature>(feature: F, parts: object): F {
  * function that makes middleware of a guard, and what this needs without features.
  */
 /* @__NO_SIDE_EFFECTS__ */
-export function creatorOf<K extends Framework, P extends Parts<K['request']>, L extends object>(
+export function creatorOf<K extends Framework, P extends AdapterParts<K['request']>, L extends object>(
   reader: Omit<RequestReader<K['request']>, 'path' | 'query'>,
   defaultStore: () => Store,
   limitOf: LimitOf<K['request'], K['response'], P, L>,
@@ -141,7 +141,7 @@ export function creatorOf<K extends Framework, P extends Parts<K['request']>, L 
   }
 }
 
-function partsOf(feature: Feature): Partial<Parts<unknown>> {
+function partsOf(feature: Feature): Partial<AdapterParts<unknown>> {
   if ((feature as Partial<Feature> | undefined)?.layers) return feature.parts ?? {}
   throw new QuotaError('ERR_SPILLWAY_OPTION', `createRateLimit takes features; got ${formatValue(feature)}.`)
 }

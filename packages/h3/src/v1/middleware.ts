@@ -1,11 +1,11 @@
 import {
+  type AdapterParts,
   type Answered,
   type Denial,
   isAbandoned,
   isOver,
   type LimitOf,
   lastValueOf,
-  type Parts,
   type RequestDecision,
   setAnswerHeaders,
   statusOf,
@@ -33,7 +33,7 @@ export interface LeanRateLimit extends Handler {
 }
 
 /** Makes an event handler of a guard. */
-export const limitOf: LimitOf<H3Event, H3Event, Parts<H3Event>, LeanRateLimit> = (guard, parts) => {
+export const limitOf: LimitOf<H3Event, H3Event, AdapterParts<H3Event>, LeanRateLimit> = (guard, parts) => {
   const handler: Handler = (event) => {
     if (!event?.node) throw calledByHand('(event)', [event])
     // Without the feature that refunds, a request that is over must not be counted.
@@ -59,7 +59,7 @@ function isLate(event: H3Event, waited: boolean): boolean {
 function follow(
   verdict: Verdict<H3Event>,
   event: H3Event,
-  { join, whenAnswered }: Parts<H3Event>,
+  { join, whenAnswered }: AdapterParts<H3Event>,
   waited: boolean,
 ): void | Promise<void> {
   if (isLate(event, waited)) return verdict.discard()

@@ -3,7 +3,7 @@ import { NONE } from '../../decisions/decision.ts'
 import { readingOne } from '../../http/pipeline/check.ts'
 import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
 import type { Read } from '../../http/pipeline/request-sources.ts'
-import type { Feature, OptionTypes, ReadChecks, Seams } from '../../http/pipeline/seams.ts'
+import type { ChecksBuilder, Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { selectors } from '../selectors/index.ts'
 import { type MatchOption, matcher } from './match.ts'
 
@@ -78,6 +78,6 @@ function checks<R, S>(next: Seams<R, S>['checks']): Seams<R, S>['checks'] {
 }
 
 const readingMatching =
-  <R, S>(applies: Read<R, boolean>, read: ReadChecks<R, S>): ReadChecks<R, S> =>
+  <R, S>(applies: Read<R, boolean>, read: ChecksBuilder<R, S>): ChecksBuilder<R, S> =>
   (parts): MaybePromise<readonly HttpCheck<R, S>[]> =>
     andThen(applies(parts), (known) => (known ? read(parts) : NONE))

@@ -3,7 +3,7 @@ import { formatValue } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, andThen, checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import type { Decision } from '../../decisions/decision.ts'
-import type { BuildPolicy, Complete, HttpPolicy } from '../../http/pipeline/compiled.ts'
+import type { Complete, HttpPolicy, PolicyBuilder } from '../../http/pipeline/compiled.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft } from '../../http/pipeline/verdict.ts'
 import type { Acquisition } from '../../policies/policy.ts'
@@ -44,7 +44,7 @@ const choosing =
     })
 
 /** Builds the policy with a quota once per quota. Throws a QuotaError for any other value. */
-export function oncePerQuota(name: string, build: BuildPolicy): (quota: unknown) => HttpPolicy {
+export function oncePerQuota(name: string, build: PolicyBuilder): (quota: unknown) => HttpPolicy {
   const policies = new WeakMap<Quota, HttpPolicy>()
   return (returned) => {
     const quota = returned as Quota

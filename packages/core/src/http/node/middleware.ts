@@ -5,7 +5,7 @@ import { warnOnce } from '../../common/warn.ts'
 import { setAnswerHeaders } from '../headers/headers.ts'
 import type { Denial } from '../headers/problem.ts'
 import type { PlainGuard } from '../pipeline/guard.ts'
-import type { Parts } from '../pipeline/parts.ts'
+import type { AdapterParts } from '../pipeline/parts.ts'
 import type { Verdict } from '../pipeline/verdict.ts'
 import { isOver } from '../requests/closed.ts'
 import type { NodeNext, NodeRequest, NodeResponse } from './types.ts'
@@ -20,7 +20,7 @@ export interface NodeMiddleware<R> {
 }
 
 /** What only some features need of it. */
-type NodeParts = Pick<Parts<never>, 'join' | 'whenAnswered'>
+type NodeParts = Pick<AdapterParts<never>, 'join' | 'whenAnswered'>
 
 /**
  * Makes middleware of a guard. In place of a response, it may get the connection of an upgrade, or what engine.io passes for

@@ -14,7 +14,7 @@ export interface HttpPolicy extends Policy {
 }
 
 /** Makes the policy of a quota. `named` is the name of its states, by default that of the policy. */
-export type BuildPolicy = (quota: Quota, named?: string) => HttpPolicy
+export type PolicyBuilder = (quota: Quota, named?: string) => HttpPolicy
 
 /** Reads more of a request into a check. */
 export type Complete<R, S> = (check: DraftCheck<R, S>, parts: RequestParts<R>) => MaybePromise<unknown>
@@ -35,7 +35,7 @@ export interface CompiledPolicy<R, S> {
   readonly registrations: readonly [Registration, ...Registration[]]
   /** Undefined if the quota is chosen by request. */
   readonly policy: HttpPolicy | undefined
-  readonly build: BuildPolicy
+  readonly build: PolicyBuilder
   readonly keyOf: Read<R, string | undefined>
   /** The cost of a request, if nothing else is read. */
   readonly cost: number

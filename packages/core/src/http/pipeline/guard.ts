@@ -35,7 +35,7 @@ export interface PlainGuard<R, S> {
 interface Active<R, S> {
   readonly policies: readonly CompiledPolicy<R, S>[]
   readonly registrations: readonly Registration[]
-  readonly names: readonly string[]
+  readonly stateNames: readonly string[]
   readonly evaluate: Evaluate<R, S>
 }
 
@@ -68,7 +68,7 @@ export function guardOf<R, S>(
       warnOfSecondCall(logger)
       return PASS
     }
-    if (parts.before !== undefined) parts.shownNames = shownNamesOf(active.names, parts.before)
+    if (parts.before !== undefined) parts.shownNames = shownNamesOf(active.stateNames, parts.before)
     try {
       const verdict = active.evaluate(parts)
       if (!(verdict instanceof Promise)) return keep(parts, verdict)
@@ -120,8 +120,8 @@ function activate<R, S>(
   const registrations = policies.flatMap((each) => each.registrations)
   seams.register(registrations, before)
   reportPolicies(given)
-  const names = registrations.map(({ name }) => name)
-  return { policies, registrations, names, evaluate: evaluatorFor(policies, setup) }
+  const stateNames = registrations.map(({ name }) => name)
+  return { policies, registrations, stateNames, evaluate: evaluatorFor(policies, setup) }
 }
 
 /** Builds what counts requests by these policies. A request in progress keeps its policies when they are replaced. */

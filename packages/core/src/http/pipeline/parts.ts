@@ -5,7 +5,7 @@ import type { whenAnswered } from '../requests/upgrade.ts'
 import type { PlainGuard } from './guard.ts'
 
 /** What only some features need of an adapter. */
-export interface Parts<R> {
+export interface AdapterParts<R> {
   /** Joins headers with those of limiters before. */
   readonly join: typeof joinHeaders
   /** Calls back when a response of Node has been sent. */

@@ -11,7 +11,7 @@ import type { CompiledPolicy } from './compiled.ts'
 import { plainHeaders } from './headers.ts'
 import { plainPolicy, plainQuota } from './policy.ts'
 import type { RequestSources } from './request-sources.ts'
-import type { Hint, Judge, OptionNames, ReadChecks, Seams, Setup } from './seams.ts'
+import type { ChecksBuilder, Hint, OptionNames, Seams, Setup, VerdictBuilder } from './seams.ts'
 import { CLIENT_CLOSED, CLOSED, type Draft, PASS } from './verdict.ts'
 
 // The plain way: the address of the client, its key, one quota, and the newest headers. What each seam does without features.
@@ -44,11 +44,14 @@ function onePolicy<R, S>(...[given, compile]: Parameters<Seams<R, S>['several']>
   )
 }
 
-function checks<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): ReadChecks<R, S> {
+function checks<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): ChecksBuilder<R, S> {
   return compiled === undefined ? () => NONE : readingOne(compiled)
 }
 
-function verdict<R, S>(policies: readonly CompiledPolicy<R, S>[], { options, seams }: Setup<R, S>): Judge<R, S> {
+function verdict<R, S>(
+  policies: readonly CompiledPolicy<R, S>[],
+  { options, seams }: Setup<R, S>,
+): VerdictBuilder<R, S> {
   const headersOf = seams.headers(policies, options)
   return ({ shownNames }, acquisition) => {
     if (acquisition === undefined) return PASS as Draft<S>

@@ -2,11 +2,11 @@ import { NONE } from '../../decisions/decision.ts'
 import { checkPolicyName, policyOf } from '../../policies/policy.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
 import { headerItem, type UnitOptions } from '../headers/header-item.ts'
-import type { BuildPolicy, ChosenQuota, CompiledPolicy } from './compiled.ts'
+import type { ChosenQuota, CompiledPolicy, PolicyBuilder } from './compiled.ts'
 import type { Building } from './seams.ts'
 
-/** The options that each policy has. */
-export interface PlainPolicyOptions extends UnitOptions {
+/** The options that each policy has, as given: not checked yet. */
+interface GivenOptions extends UnitOptions {
   readonly name?: string
   readonly quota: unknown
   readonly key?: unknown
@@ -17,16 +17,16 @@ export function plainPolicy<R, S>(
   options: object,
   { setup, storeConfig, stateName }: Building<R, S>,
 ): CompiledPolicy<R, S> {
-  const { name = 'default', quota, key = 'ip', unit } = options as PlainPolicyOptions
+  const { name = 'default', quota, key = 'ip', unit } = options as GivenOptions
   checkPolicyName(name)
   const ownName = stateName ?? name
-  const build: BuildPolicy = (quota, named = ownName) => ({
+  const build: PolicyBuilder = (quota, named = ownName) => ({
     ...policyOf(name, quota, storeConfig, named),
     item: headerItem({ name: named, quota, ...(unit && { unit }) }),
     denialFor: setup.seams.denial(named, options, quota),
   })
   const { policy, completes, registered } = setup.seams.quota(quota, build, name)
-  const isUnnamed = (options as PlainPolicyOptions).name === undefined
+  const isUnnamed = (options as GivenOptions).name === undefined
   return {
     name: ownName,
     storeConfig,
@@ -40,7 +40,7 @@ export function plainPolicy<R, S>(
 }
 
 /** The quota of all requests. */
-export const plainQuota = <R, S>(option: unknown, build: BuildPolicy): ChosenQuota<R, S> => {
+export const plainQuota = <R, S>(option: unknown, build: PolicyBuilder): ChosenQuota<R, S> => {
   const quota = option as Quota
   return { policy: build(quota), registered: { quota, quotaFunction: 'the same for all requests' }, completes: NONE }
 }

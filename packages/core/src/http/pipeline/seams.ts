@@ -9,7 +9,7 @@ import type { Header } from '../headers/headers.ts'
 import type { DenialBuilder } from '../headers/problem.ts'
 import type { RequestParts } from '../requests/parts.ts'
 import type { RequestReader } from '../requests/reader.ts'
-import type { BuildPolicy, ChosenQuota, CompiledPolicy, HttpCheck } from './compiled.ts'
+import type { ChosenQuota, CompiledPolicy, HttpCheck, PolicyBuilder } from './compiled.ts'
 import type { Read, RequestSources } from './request-sources.ts'
 import type { Closed, Draft } from './verdict.ts'
 
@@ -47,10 +47,10 @@ export type Hint = (
 ) => string | undefined
 
 /** Reads the checks of a request. */
-export type ReadChecks<R, S> = (parts: RequestParts<R>) => MaybePromise<readonly HttpCheck<R, S>[]>
+export type ChecksBuilder<R, S> = (parts: RequestParts<R>) => MaybePromise<readonly HttpCheck<R, S>[]>
 
 /** Consumes the units of checks; undefined without any, and `Closed` if the client has left before its turn. */
-export type Enforce<R, S> = (
+export type AcquisitionBuilder<R, S> = (
   parts: RequestParts<R>,
   checks: readonly HttpCheck<R, S>[],
 ) => MaybePromise<Acquisition | Closed | undefined>
@@ -59,7 +59,7 @@ export type Enforce<R, S> = (
 export type HeaderBuilder = (acquisition: Acquisition, names?: ShownNames) => readonly Header[]
 
 /** Makes the verdict about a request of its acquisition. */
-export type Judge<R, S> = (parts: RequestParts<R>, acquisition: Acquisition | Closed | undefined) => Draft<S>
+export type VerdictBuilder<R, S> = (parts: RequestParts<R>, acquisition: Acquisition | Closed | undefined) => Draft<S>
 
 /**
  * The places of the pipeline at which features add what they do, in the order in which a limiter is built and a request passes.
@@ -88,19 +88,19 @@ export interface Seams<R, S> {
   /** Compiles the key of a policy. */
   readonly key: (option: unknown, sources: RequestSources<R>) => Read<R, string | undefined>
   /** Compiles the quota of a policy; `build` makes the policy of a quota. */
-  readonly quota: (option: unknown, build: BuildPolicy, name: string) => ChosenQuota<R, S>
+  readonly quota: (option: unknown, build: PolicyBuilder, name: string) => ChosenQuota<R, S>
   /** Builds what answers the denials of a policy with a quota. `named` is its name in the answer. */
   readonly denial: (named: string, options: object, quota: Quota) => DenialBuilder
   /** Registers the names of the states instead of those in `before`. */
   readonly register: (registrations: readonly Registration[], before: readonly Registration[]) => void
   /** Builds what reads the checks of a request. */
-  readonly checks: (policies: readonly CompiledPolicy<R, S>[]) => ReadChecks<R, S>
+  readonly checks: (policies: readonly CompiledPolicy<R, S>[]) => ChecksBuilder<R, S>
   /** Builds what consumes the units of checks. */
-  readonly enforce: (policies: readonly CompiledPolicy<R, S>[], setup: Setup<R, S>) => Enforce<R, S>
+  readonly enforce: (policies: readonly CompiledPolicy<R, S>[], setup: Setup<R, S>) => AcquisitionBuilder<R, S>
   /** Builds what reports acquisitions in headers. */
   readonly headers: (policies: readonly CompiledPolicy<R, S>[], options: object) => HeaderBuilder
   /** Builds what makes verdicts. */
-  readonly verdict: (policies: readonly CompiledPolicy<R, S>[], setup: Setup<R, S>) => Judge<R, S>
+  readonly verdict: (policies: readonly CompiledPolicy<R, S>[], setup: Setup<R, S>) => VerdictBuilder<R, S>
   /** Builds the calls that are not about requests. */
   readonly calls: (policiesNow: () => readonly CompiledPolicy<R, S>[]) => object
 }
