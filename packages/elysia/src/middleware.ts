@@ -62,6 +62,9 @@ export const limitOf: LimitOf<RequestContext, Response, ElysiaParts, LeanRateLim
     if (!hasMethod(app, 'onRequest')) throw calledByHand('(app)', [app])
     // Elysia reads in a hook's source which parts of a request to parse. So it names them, and awaits in the source.
     const { prefix } = app.config
+    // Elysia before 1.4.30 lets Bun answer routes without a handler, before any hook, and runs hooks when it adds such a route.
+    app.config.nativeStaticResponse = false
+    app.router.response = {}
     app.onRequest(async ({ request, server, set }) => await limit({ request, server, set, prefix }))
     settleIn?.(app)
     return app
