@@ -12,8 +12,7 @@ async function main(): Promise<void> {
     await runSuite(name, (test) => testStore(test, make, { histories: 60 }))
   }
   await closeClients()
-  for (const [name, mount] of Object.entries(allMounts))
-    await runSuite(name, (test) => testAdapter(test, mount, name === 'Hono' ? { mostVisits: 7 } : {}))
+  for (const [name, mount] of Object.entries(allMounts)) await runSuite(name, (test) => testAdapter(test, mount))
   console.log(endOf(Object.keys({ ...allStores, ...allMounts }).length))
 }
 

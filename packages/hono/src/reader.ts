@@ -1,35 +1,16 @@
-import { pathBelow, type RequestReader } from '@spillway/core/http'
+import { LooseUrl, pathBelow, type RequestReader } from '@spillway/core/http'
 import type { Context } from 'hono'
 import { plainReader } from './plain-reader.ts'
-
-/** A URL whose query all read alike, if it is the whole one. */
-const PLAIN = /^[^:]+:\/\/[^/]*\/[^&?#]*(?:\?([^?#]*))?/
-
-/**
- * The readings of the query. Hono takes a fragment for a part of the query; a handler that parses the URL does not. Before 4.10,
- * `c.req.query(name)` also finds a parameter behind a second question mark, or in the path. It is not called: its parser takes
- * time quadratic in the query, or decodes by exceptions.
- */
-function queriesOf({ req: { url } }: Context): string | readonly string[] {
-  const [plain, query = ''] = PLAIN.exec(url) ?? []
-  if (plain === url) return query
-  let start = url.length
-  let end: number | undefined
-  // One pass for both readings.
-  const whole = url.replace(/[?#]/g, (sign, at: number) => {
-    if (sign === '#') end ??= at
-    else start = Math.min(start, at + 1)
-    return '&'
-  })
-  return [url.slice(start, end), whole]
-}
 
 /** What selectors and matches read of a request. */
 export const routeReader: Pick<RequestReader<Context>, 'path' | 'query'> & Partial<RequestReader<Context>> = {
   path: (c) => c.req.path,
   // `app.use('/api/*', …)`, also by `app.route('/api', …)`.
   pathInMount: ({ req }) => (req.routePath.endsWith('*') ? pathBelow(req.routePath.slice(0, -1), req.path) : undefined),
-  query: queriesOf,
+  // Hono takes a fragment for a part of the query; a handler that parses the URL does not. Before 4.10, `c.req.query(name)` also
+  // finds a parameter behind a second question mark, or in the path. It is not called: its parser takes time quadratic in the
+  // query, or decodes by exceptions.
+  query: ({ req: { url } }) => new LooseUrl(url),
 }
 
 /** What the response of a request is read by. */

@@ -41,3 +41,25 @@ test.each(['??user=', '?x=1?user=', '?x=1#&user='])(
     expect(remaining).toEqual([99, 98])
   },
 )
+
+test.each(['?user=', '?next=/a?b=c&user=', 'AT&T?user=', '?user=x&next=/a?b=c&user='])(
+  'takes the key that all read: %s',
+  async (query) => {
+    const app = appWith({ key: 'query:user' })
+    app.get('/AT&T', (c) => c.json([decisionOf(c)?.remaining]))
+    const remaining: number[] = []
+    for (const user of ['ann', 'bob']) remaining.push((await answerTo(app, query + user))[0])
+    expect(remaining).toEqual(query.startsWith('?user=x') ? [99, 98] : [99, 99])
+  },
+)
+
+// A handler reads "ann" or "ann?x", depending on the version of Hono.
+test.each(['?user=%?x', '?user=%&user=%?x', '?user=%#', '?user=%?user=%'])(
+  'takes no key from a value that some read longer: %s',
+  async (query) => {
+    const app = appWith({ key: 'query:user' })
+    const remaining: number[] = []
+    for (const user of ['ann', 'bob']) remaining.push((await answerTo(app, query.replaceAll('%', user)))[0])
+    expect(remaining).toEqual(query.endsWith('#') ? [99, 99] : [99, 98])
+  },
+)

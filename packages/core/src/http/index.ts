@@ -38,7 +38,7 @@ export { type FastifyLike, fastifyPath, fastifyTrustsEveryProxy } from './reques
 export { fetchHeader, nodeHeader } from './requests/headers.ts'
 export { RequestParts } from './requests/parts.ts'
 export { firstReading, pathBelow, plainPath } from './requests/path.ts'
-export type { Query } from './requests/query.ts'
+export { LooseUrl, type Query } from './requests/query.ts'
 export type { Claims, RequestReader } from './requests/reader.ts'
 export { lastValueOf } from './requests/request-state.ts'
 export {

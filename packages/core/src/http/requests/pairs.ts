@@ -15,24 +15,24 @@ export interface Pair {
   readonly isEncoded: boolean
 }
 
-/** Calls back with each pair of a text, such as `a=1&b=2` by `&`. It visits each character once. */
-export function eachPair(text: string, separator: string, visit: (pair: Pair) => void): void {
-  const splits = separator.charCodeAt(0)
+/** Calls back with each pair of a text, such as `a=1&b=2` by `&`; up to three separators. It visits each character once. */
+export function eachPair(text: string, separators: string, visit: (pair: Pair) => void): void {
+  const [one, two = one, three = one] = Array.from(separators, (each) => each.charCodeAt(0)) as [number]
   for (let start = 0; start <= text.length; ) {
-    const pair = pairAt(text, start, splits)
+    const pair = pairAt(text, start, one, two, three)
     visit(pair)
     start = pair.end + 1
   }
 }
 
-function pairAt(text: string, start: number, splits: number): Pair {
+function pairAt(text: string, start: number, one: number, two: number, three: number): Pair {
   let name = start
   let value = -1
   let isEncoded = false
   let at = start
   for (; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === splits) break
+    if (code === one || code === two || code === three) break
     if (code === PERCENT || code === PLUS) isEncoded = true
     else if (code !== EQUALS || value >= 0) continue
     else if (at === name) name++

@@ -8,7 +8,19 @@ import { eachPair, type Pair } from './pairs.ts'
  */
 export type Query = QueryReading | readonly QueryReading[]
 /** One way in which handlers may read the query: its text, or the values by their names. */
-type QueryReading = string | Readonly<Record<string, unknown>>
+type QueryReading = string | LooseUrl | Readonly<Record<string, unknown>>
+
+/**
+ * A URL that some handlers read by its parts, and others by each `&`, `?` and `#`, which find parameters in the path, behind a
+ * second question mark and in the fragment.
+ */
+export class LooseUrl {
+  readonly url: string
+
+  constructor(url: string) {
+    this.url = url
+  }
+}
 
 /** The values of a query parameter. */
 export interface Parameter {
@@ -27,28 +39,68 @@ export function parametersIn(
   most: number = Number.POSITIVE_INFINITY,
 ): ReadonlyMap<string, Parameter> {
   const parameters = new Map(Array.from(names, (name) => [name, none()]))
+  const longest = Math.max(0, ...Array.from(names, ({ length }) => length))
   for (const reading of new Set<QueryReading>([query ?? ''].flat() as QueryReading[])) {
-    if (typeof reading === 'string') addText(parameters, reading, most)
+    if (typeof reading === 'string') addText(parameters, reading, '&', most, longest, always)
+    else if (reading instanceof LooseUrl)
+      addText(parameters, reading.url, '&?#', most, longest, strictReader(reading.url))
     else addParsed(parameters, reading)
   }
   return parameters
 }
 
+/** The most characters of a query that stand for one: a character of three bytes. */
+const WRITTEN = 9
+
 /** The name before a bracket; empty without one. */
 const nameBefore = (name: string): string => name.slice(0, Math.max(name.indexOf('['), 0))
 
-function addText(parameters: ReadonlyMap<string, Parameter>, text: string, most: number): void {
+/** Whether handlers that read a URL by its parts find a pair: not at all, by a longer value, or as it is. */
+type Strict = (start: number, end: number) => 'absent' | 'longer' | 'same'
+
+const always: Strict = () => 'same'
+
+function strictReader(url: string): Strict {
+  let query = -1
+  let hasFragment = false
+  return (start, end) => {
+    const before = url.charAt(start - 1)
+    if (before === '#') hasFragment = true
+    if (before === '?' && query < 0) query = start
+    if (hasFragment || query < 0 || (before !== '&' && start !== query)) return 'absent'
+    return url.charAt(end) === '?' ? 'longer' : 'same'
+  }
+}
+
+const textOf = (written: string, { isEncoded }: Pair): string => (isEncoded ? decoded(written, FORM) : written)
+
+/** The first characters of a pair's name. */
+const nameOf = (pair: Pair, most: number): string => textOf(pair.name.slice(0, WRITTEN * most), pair).slice(0, most)
+
+const valueIn = (text: string, pair: Pair): string =>
+  pair.value < 0 ? '' : textOf(text.slice(pair.value, pair.end), pair)
+
+function addText(
+  parameters: ReadonlyMap<string, Parameter>,
+  text: string,
+  separators: string,
+  most: number,
+  longest: number,
+  strict: Strict,
+): void {
   const found = new Set<string>()
   let count = 0
-  eachPair(text, '&', ({ name: written, value, end, isLed, isEncoded }: Pair) => {
+  // A character more than the longest name tells names apart, and has the bracket: the rest of a long one is not visited again.
+  const enough = longest + 1
+  eachPair(text, separators, (pair) => {
     count++
-    const name = isEncoded ? decoded(written, FORM) : written
-    const own = isLed ? undefined : parameters.get(name)?.values
-    if (own !== undefined) found.add(name)
-    const list = own ?? parameters.get(isLed ? name : nameBefore(name))?.nested
-    if (list === undefined) return
-    const raw = value < 0 ? '' : text.slice(value, end)
-    list.push(isEncoded ? decoded(raw, FORM) : raw)
+    const name = nameOf(pair, enough)
+    const own = pair.isLed ? undefined : parameters.get(name)?.values
+    const strictly = strict(pair.start, pair.end)
+    if (own !== undefined && strictly === 'same') found.add(name)
+    if (strictly === 'longer') own?.push('')
+    const list = own ?? parameters.get(pair.isLed ? name : nameBefore(name))?.nested
+    list?.push(valueIn(text, pair))
   })
   for (const [name, { values }] of parameters) if (count > most || !found.has(name)) values.push('')
 }
