@@ -22,6 +22,7 @@ import {
   type MaybePromise,
   type StoreLogger,
   scopeOf,
+  setLogger,
   stepFor,
   takeFrom,
   type Verb,
@@ -85,6 +86,7 @@ export function toExpressRateLimitStore(
     prefix: name,
     init: ({ windowMs, logger: given }) => {
       windows ??= windowsOf(windowMs)
+      if (own === undefined && given !== undefined) setLogger(scopeOf(store).owner, given)
       own ??= given
     },
     ...(store.deleteAll && {

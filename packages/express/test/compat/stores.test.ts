@@ -16,7 +16,7 @@ import {
   rateLimit as ours,
   toExpressRateLimitStore,
 } from '../../src/compat/index.ts'
-import { fixedWindow, memoryStore, rateLimiter } from '../../src/index.ts'
+import { fixedWindow, memoryStore, perMinute, rateLimiter } from '../../src/index.ts'
 import { answer, appOf, START, stopClock } from './pair.ts'
 
 const windowMs = 60_000
@@ -186,6 +186,29 @@ test.each([
   expect((await request(appOf(limiter)).get('/')).status).toBe(200)
   expect(warnings).toEqual([expect.stringContaining('connection lost')])
   expect(onConsole).not.toHaveBeenCalled()
+  onConsole.mockRestore()
+})
+
+// Reproduces a bug: what a store itself warns of went to the console, whatever the limiter's logger.
+test.each([
+  ['ours', ours],
+  ['express-rate-limit', theirs],
+])('a store and its registry warn the logger of the limiter, %s', async (_, limit) => {
+  const onConsole = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'api')
+  const warnings: string[] = []
+  const logger = { error: () => {}, warn: (message: unknown) => void warnings.push(String(message)) }
+  const inner = memoryStore()
+  const store = toExpressRateLimitStore(inner) as never
+  const limiter = limit({ store, logger, validate: false }) as never
+  expect((await request(appOf(limiter)).get('/')).status).toBe(200)
+  for (let i = 0; i < 2; i++) rateLimiter({ quota: perMinute(9), store: inner })
+  expect(warnings).toEqual([
+    expect.stringContaining('this process is an instance of AWS Lambda'),
+    expect.stringContaining('two limiters without a name are on one database'),
+  ])
+  expect(onConsole).not.toHaveBeenCalled()
+  vi.unstubAllEnvs()
   onConsole.mockRestore()
 })
 
