@@ -15,31 +15,34 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-describe('an app is made, asked twenty times at once, and closed, with', () => {
-  test.each([
-    ['memory', 'nothing else'],
-    ['redis', 'its server'],
-    ['redis with leases', 'its server'],
-    ['redis', 'no server'],
-    ['redis with leases', 'no server'],
-    ['postgres', 'no server'],
-  ])('%s and %s: all pass, and its process ends by itself', async (kind, where) => {
-    const port = where === 'its server' ? server.port : unusedPort
-    const file = fileURLToPath(new URL('lifecycle/program.ts', import.meta.url))
-    const child = fork(file, [kind, String(port)], { execArgv: ['--import', 'tsx'], stdio: 'pipe' })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said = `${said}${chunk}`))
-    let statuses: unknown
-    child.on('message', (message) => {
-      statuses = message
+describe.each(['Express', 'Node'])(
+  'an app of %s is made, asked twenty times at once, and closed, with',
+  (framework) => {
+    test.each([
+      ['memory', 'nothing else'],
+      ['redis', 'its server'],
+      ['redis with leases', 'its server'],
+      ['redis', 'no server'],
+      ['redis with leases', 'no server'],
+      ['postgres', 'no server'],
+    ])('%s and %s: all pass, and its process ends by itself', async (kind, where) => {
+      const port = where === 'its server' ? server.port : unusedPort
+      const file = fileURLToPath(new URL('lifecycle/program.ts', import.meta.url))
+      const child = fork(file, [kind, String(port), framework], { execArgv: ['--import', 'tsx'], stdio: 'pipe' })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      let said = ''
+      for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said = `${said}${chunk}`))
+      let statuses: unknown
+      child.on('message', (message) => {
+        statuses = message
+      })
+      const [code] = await once(child, 'exit')
+      // A promise that fails unheard ends a process with 1.
+      expect({ code, statuses, said }).toMatchObject({ code: 0, statuses: Array.from({ length: 20 }, () => 200) })
+      expect(said).not.toMatch(/unhandled|MaxListeners/i)
     })
-    const [code] = await once(child, 'exit')
-    // A promise that fails unheard ends a process with 1.
-    expect({ code, statuses, said }).toMatchObject({ code: 0, statuses: Array.from({ length: 20 }, () => 200) })
-    expect(said).not.toMatch(/unhandled|MaxListeners/i)
-  })
-})
+  },
+)
 
 // Reproduces a bug: each store added listeners to its client, although the first had.
 test('stores share the listeners of a client, and limiters add none, however many', async () => {

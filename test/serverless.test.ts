@@ -1,10 +1,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { configure } from '@codegenie/serverless-express'
 import { perDay, rateLimiter } from '@spillway/core'
 import { perMinute as ofExpress, rateLimit as rateLimitExpress, settled } from '@spillway/express'
 import { perMinute as ofKoa, rateLimit as rateLimitKoa } from '@spillway/koa'
+import { perMinute as ofNode, rateLimit as rateLimitNode } from '@spillway/node'
 import { redisStore } from '@spillway/redis'
 import express from 'express'
 import { Redis } from 'ioredis'
@@ -34,9 +36,19 @@ const koa = () => {
   return app.callback()
 }
 
+const node = () => {
+  const limit = rateLimitNode({ quota: ofNode(10), refundIf })
+  return (req: IncomingMessage, res: ServerResponse) =>
+    limit(req, res, () => {
+      res.statusCode = 503
+      res.end('busy')
+    })
+}
+
 test.each([
   ['Express', express5],
   ['Koa', koa],
+  ['Node', node],
 ])('refundIf refunds on AWS Lambda, with %s', async (_, build) => {
   const handler = configure({ app: build() })
   const remaining: unknown[] = []
@@ -66,6 +78,8 @@ describe.skipIf(process.platform === 'win32')('frozen once the platform has its 
     ['Express', 'settled', USED],
     ['Koa', 'nothing', RESERVED],
     ['Koa', 'settled', USED],
+    ['Node', 'nothing', RESERVED],
+    ['Node', 'settled', USED],
     ['Hono', 'nothing', RESERVED],
     ['Hono', 'settled', USED],
     ['Hono on Workers', 'waitUntil', USED],

@@ -12,7 +12,14 @@ export const EVENT = {
 export const RESERVED = 5
 export const USED = 1
 
-export type Framework = 'Express' | 'Koa' | 'Hono' | 'Hono on Workers' | 'fetch on Netlify' | 'fetch on Workers'
+export type Framework =
+  | 'Express'
+  | 'Koa'
+  | 'Node'
+  | 'Hono'
+  | 'Hono on Workers'
+  | 'fetch on Netlify'
+  | 'fetch on Workers'
 
 /** What a function waits for between its response and the freeze. */
 export type Waits = 'settled' | 'waitUntil' | 'nothing'

@@ -1,11 +1,13 @@
 // A function of a serverless platform: it answers one request that reserves 5 units and uses 1, and is frozen at once.
 
 import { writeSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { configure } from '@codegenie/serverless-express'
 import * as forExpress from '@spillway/express'
 import * as forFetch from '@spillway/fetch'
 import * as forHono from '@spillway/hono'
 import * as forKoa from '@spillway/koa'
+import * as forNode from '@spillway/node'
 import { redisStore } from '@spillway/redis'
 import express from 'express'
 import { Hono } from 'hono'
@@ -41,6 +43,11 @@ const functions: Readonly<Record<Framework, () => Promise<unknown>>> = {
       ctx.body = 'ok'
     })
     return configure({ app: app.callback() })(EVENT, {}, () => {})
+  },
+  Node: () => {
+    const limit = forNode.rateLimit(options)
+    const app = (req: IncomingMessage, res: ServerResponse) => limit(req, res, () => res.end('ok'))
+    return configure({ app })(EVENT, {}, () => {})
   },
   Hono: () => {
     const app = new Hono().use(forHono.rateLimit(options)).get('/', (c) => c.text('ok'))
