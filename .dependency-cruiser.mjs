@@ -159,6 +159,16 @@ export default {
       to: { path: '^packages/core/src/remote/', reachable: true },
     },
     {
+      name: 'lean-redis-without-features',
+      comment: 'a lean Redis store has the algorithms and layers that an app names, and no other, by whatever way',
+      severity: 'error',
+      from: { path: '^packages/redis/src/lean-store\\.ts$' },
+      to: {
+        path: '^packages/redis/src/(algorithms/(?!algorithm\\.ts)|lua/(?!take\\.ts)|(client-mistakes|features|glide|layers|listing|scan)\\.ts)',
+        reachable: true,
+      },
+    },
+    {
       name: 'packages-by-name',
       comment: "another package is imported by its name, never by a path into its folder: '@spillway/core'",
       severity: 'error',

@@ -175,7 +175,7 @@ export const TABLES: readonly Table[] = [
   {
     heading: '`redisStore`',
     text: 'Besides the client.',
-    file: 'redis/src/store.ts',
+    file: 'redis/src/options.ts',
     type: 'RedisStoreOptions',
     guides: { '*': '../packages/redis/README.md', lease: 'guides/stores.md#leases' },
   },

@@ -25,6 +25,12 @@ const REDIS_LIMITER = `import { perMinute, rateLimiter } from '@spillway/core'
 import { redisStore } from '@spillway/redis'
 export const limiterOf = (client) => rateLimiter({ quota: perMinute(100), store: redisStore(client) })`
 
+const LEAN_REDIS = `import { buckets, createRedisStore } from '@spillway/redis/lean'
+export const redisStore = createRedisStore(buckets)`
+const LEAN_REDIS_LIMITER = `import { perMinute, rateLimiter } from '@spillway/core/lean'
+${LEAN_REDIS}
+export const limiterOf = (client) => rateLimiter({ quota: perMinute(100), store: redisStore(client) })`
+
 /** The size budget of each use, in bytes: budgets only fall. */
 const uses: readonly [use: string, most: Sizes, code: string][] = [
   ['a quota', [6_500, 6_400], "export { perMinute } from '@spillway/core'"],
@@ -53,6 +59,8 @@ const uses: readonly [use: string, most: Sizes, code: string][] = [
   ['lean: Hono with trusted proxies, selectors and match', [23_100, 22_400], LEAN_FEATURES],
   ['lean: a limiter in memory', [8_800, 8_500], LEAN_LIMITER],
   ['rateLimiter over redisStore', [48_900, 46_300], REDIS_LIMITER],
+  ['lean: rateLimiter over redisStore', [23_300, 22_800], LEAN_REDIS_LIMITER],
+  ['lean: redisStore, with its deadline, breaker and failure modes', [20_400, 19_900], LEAN_REDIS],
   ['redisStore', [26_700, 24_900], "export { redisStore } from '@spillway/redis'"],
 ]
 
@@ -99,6 +107,7 @@ const entries: Readonly<Record<string, Sizes>> = {
   '@spillway/plans': [11_000, 10_700],
   '@spillway/postgres': [24_100, 23_700],
   '@spillway/redis': [26_700, 26_200],
+  '@spillway/redis/lean': [33_900, 33_000],
 }
 
 async function expectSize(use: string, code: string, most: Sizes): Promise<void> {

@@ -1,7 +1,12 @@
 // What limiters have that only consume, and what other apps add to it, a function each.
 
 export { perDay, perHour, perMinute, perSecond } from './builders/lean-rates.ts'
-export { type LeanLimiter, type LeanLimiterOptions, rateLimiter, type SyncLeanLimiter } from './limiter/lean-limiter.ts'
+export {
+  type LeanLimiter,
+  type LeanLimiterOptions,
+  rateLimiter,
+  type SyncLeanLimiter,
+} from './limiter/lean-limiter.ts'
 export {
   block,
   charge,
@@ -15,6 +20,7 @@ export {
   unblock,
   wait,
 } from './limiter/lean-verbs.ts'
+export type { QuotaOf } from './limiter/quota-of.ts'
 export type { RateOptions } from './quotas/quota-options.ts'
 export type { BucketQuota } from './quotas/quota-types.ts'
 export { type RemoteStoreOptions, remoteStore } from './remote/remote-store.ts'

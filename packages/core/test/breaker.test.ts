@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { QuotaError, StoreError } from '../src/index.ts'
-import { deadlineIn } from '../src/remote/deadline.ts'
 import { lost, setUp, well } from './circuit.ts'
 
 describe('the circuit breaker', () => {
@@ -89,10 +88,8 @@ describe('the circuit breaker', () => {
   })
 
   test('says why it is open, and how long a call was waited for', async () => {
-    const { circuit, open, outcome } = setUp()
-    const call = (work: () => unknown, key: string) =>
-      circuit.call({ policy: 'p', key }, work, deadlineIn(1_000), { warn: () => {} })
-    await expect(call(() => new Promise(() => {}), 'b')).rejects.toThrow('The store did not answer within 1 ms.')
+    const { call, circuit, open, outcome } = setUp()
+    await expect(call(() => new Promise(() => {}), 'b', 1)).rejects.toThrow('The store did not answer within 1 ms.')
     expect(circuit.health.circuit).toBe('closed')
     await open()
     await expect(call(well, 'a')).rejects.toThrow('The circuit is open: the store has failed 5 times in a row')

@@ -2,6 +2,21 @@ import { perMinute, type Store, type StoreError, type Take } from '../src/index.
 import { stepFor } from '../src/internal/index.ts'
 import { breaker } from '../src/remote/breaker.ts'
 import { deadlineIn } from '../src/remote/deadline.ts'
+import { TimedCall } from '../src/remote/timed-call.ts'
+
+/** A call whose answer is its result. */
+class WorkCall extends TimedCall<unknown, unknown> {
+  readonly send: () => unknown
+
+  constructor(...[store, key, deadline, logger, send]: [...ConstructorParameters<typeof TimedCall>, () => unknown]) {
+    super(store, key, deadline, logger)
+    this.send = send
+  }
+
+  read(answer: unknown): unknown {
+    return answer
+  }
+}
 
 export const lost = () => Promise.reject(new Error('connection lost'))
 export const well = () => Promise.resolve('well')
@@ -17,15 +32,16 @@ export function setUp(store: Partial<Store> = { slotOf: ({ key }) => key.charAt(
   }
   const circuit = breaker({ take, delete: async () => 0, ...store }, { now: () => now })
   const logger = { warn: (message: string) => log.push(message) }
-  const outcome = (work: () => unknown, key = 'a', deadlineMs = 1_000) =>
-    circuit
-      .call({ policy: 'p', key }, work, deadlineIn(deadlineMs * 1_000), logger)
-      .then(String, ({ reason }: StoreError) => reason)
+  const call = (work: () => unknown, key = 'a', deadlineMs = 1_000): Promise<unknown> =>
+    circuit.call(new WorkCall(store as Store, { policy: 'p', key }, deadlineIn(deadlineMs * 1_000), logger, work))
+  const outcome = (work: () => unknown, key?: string, deadlineMs?: number): Promise<string> =>
+    call(work, key, deadlineMs).then(String, ({ reason }: StoreError) => reason)
   const open = async (key = 'a') => {
     for (let i = 0; i < 5; i++) await outcome(lost, key)
   }
   const refund = (key = 'a'): readonly Take[] => [{ policy: 'p', key, step: stepFor(perMinute(10), 'refund', 1) }]
   return {
+    call,
     circuit,
     log,
     outcome,

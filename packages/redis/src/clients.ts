@@ -1,17 +1,7 @@
 import { type Deadline, QuotaError } from '@spillway/core'
 import { expiredError, formatValue, isExpired } from '@spillway/core/internal'
-import {
-  deleteMatching,
-  listMatching,
-  type Match,
-  type ScannerOf,
-  scannerOfGlide,
-  scannerOfGlideCluster,
-  scannerOfIoredis,
-  scannerOfNodeRedis,
-} from './scan.ts'
+import type { EvalRequest } from './call.ts'
 import type { Script } from './script.ts'
-import type { EvalRequest } from './wire.ts'
 
 /** The methods that a `Redis` or `Cluster` of ioredis, or your own object for another client, must have. */
 export interface IoredisClient {
@@ -55,8 +45,8 @@ export type RedisClient = IoredisClient | NodeRedisClient | GlideRedisClient
 export interface RedisAdapter {
   /** Whether all keys of one call must share a hash slot. */
   readonly clustered: boolean
-  /** Whether `deleteMatching` can list keys. */
-  readonly lists: boolean
+  /** Whose methods the client has. */
+  readonly dialect: DialectName
   /** Which option lets the client leave a connection that has gone silent, without an end. */
   readonly silenceRemedy: string
   /** The node that serves a hash slot, as far as the client knows. */
@@ -66,61 +56,67 @@ export interface RedisAdapter {
   memoryInfo(): Promise<unknown>
   /** Deletes a key, and returns how many keys were deleted: 0 or 1. */
   deleteKey(name: string): Promise<number>
-  /** Deletes all keys that match, and returns how many there were. */
-  deleteMatching(match: Match): Promise<number>
-  /** Lists the keys that match, in chunks. */
-  listMatching(match: Match): AsyncIterable<readonly string[]>
 }
 
+/** The libraries of clients, by whose methods one is called. */
+export type DialectName = 'ioredis' | 'node-redis' | 'GLIDE' | 'GLIDE cluster'
+
+/** Reports whether a client has a method. */
+export type Can = (method: string) => boolean
+
+/** Says why a client cannot be used, and what to write instead; undefined if it does not know. */
+export type MistakeOf = (client: unknown, can: Can) => string | undefined
+
+/** Recognises the clients of a library by their methods; undefined for others. */
+export type ClientOf = (client: RedisClient, can: Can) => RedisAdapter | undefined
+
 /** Recognises a client by its methods: class names change with versions, bundlers and subclasses. */
-export function redisOf(client: RedisClient): RedisAdapter {
+export function redisOf(client: RedisClient, mistakeOf: MistakeOf, ofOthers?: ClientOf): RedisAdapter {
   const can = (method: string): boolean =>
     typeof (client as unknown as Record<string, unknown> | null | undefined)?.[method] === 'function'
   const mistake = mistakeOf(client, can)
-  if (mistake !== undefined) throw new QuotaError('ERR_SPILLWAY_OPTION', mistake)
-  // Clusters of node-redis 4 have the first method, and all since 4.5 the second.
-  if (can('evalSha')) {
-    const isOf45 = can('getSlotRandomNode')
-    const isBefore45 = can('getSlotMaster') && !isOf45
-    return adapterFor(client as NodeRedisClient, isBefore45 || isOf45, isBefore45 ? nodeRedisBefore45 : nodeRedis)
-  }
-  if (can('customCommand')) {
-    const isCluster = can('invokeScriptWithRoute')
-    return adapterFor(client as GlideRedisClient, isCluster, isCluster ? glideCluster : glide)
-  }
-  return adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
+  const redis =
+    mistake === undefined ? (ofNodeRedis(client, can) ?? ofOthers?.(client, can) ?? ofIoredis(client, can)) : undefined
+  if (redis !== undefined) return redis
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    mistake ??
+      `redisStore takes a client of ioredis, \`new Redis()\`, or of node-redis, \`createClient()\`; got ${formatValue(client)}. For others, see docs/guides/stores.md#other-clients.`,
+  )
 }
 
-/** Why a client cannot be used, and what to write instead; undefined if it can. */
-function mistakeOf(client: unknown, can: (method: string) => boolean): string | undefined {
-  if (can('evalsha') && can('createScript'))
-    return 'redisStore takes a client of ioredis or of node-redis; got one of @upstash/redis, whose evalsha takes lists of keys and arguments. Pass an object with evalsha, eval and del that calls it: see docs/guides/stores.md#other-clients.'
-  if (can('internal_send_command'))
-    return 'redisStore needs a client that returns promises; got one of node-redis 3, which takes callbacks. Install redis@4 or newer.'
-  if (can('evalSha') && (client as { options?: { legacyMode?: unknown } }).options?.legacyMode === true)
-    return 'redisStore needs a client that returns promises; got one of node-redis 4 with `legacyMode: true`, which takes callbacks. Pass `client.v4`.'
-  // A client that a Sentinel of node-redis lends has no `connect` either.
-  if (can('evalSha') && can('multi') && !can('MULTI') && !can('connect'))
-    return 'redisStore needs a client that returns promises; got `client.legacy()` of node-redis, which takes callbacks. Pass the client itself.'
-  // A pipeline of ioredis has the first, a transaction of node-redis the others.
-  if ((client as { isPipeline?: unknown } | null)?.isPipeline === true || (can('exec') && can('addCommand')))
-    return 'redisStore needs a client that sends each command at once; got a transaction or pipeline, as of `client.multi()`. Pass the client.'
-  if (!can('evalSha') && !can('customCommand') && !can('evalsha'))
-    return `redisStore takes a client of ioredis, \`new Redis()\`, or of node-redis, \`createClient()\`; got ${formatValue(client)}. For others, see docs/guides/stores.md#other-clients.`
-  return undefined
+const ofNodeRedis: ClientOf = (client, can) => {
+  if (!can('evalSha')) return undefined
+  // Clusters of node-redis 4 have the first method, and all since 4.5 the second.
+  const isOf45 = can('getSlotRandomNode')
+  const isBefore45 = can('getSlotMaster') && !isOf45
+  return adapterFor(
+    client as NodeRedisClient,
+    isBefore45 || isOf45,
+    isBefore45 ? { ...nodeRedis, evaluate } : nodeRedis,
+  )
 }
+
+/** A cluster of 4.0 sends EVAL and EVALSHA to any node, and gives up after eight redirections, unless it is given the key. */
+const evaluate: Dialect<NodeRedisClient>['evaluate'] = (client, by, request) =>
+  (client as NodeRedisCluster4).sendCommand(request.keys[0], false, commandOf(by, request))
+
+const ofIoredis: ClientOf = (client, can) =>
+  can('evalsha')
+    ? adapterFor(client as IoredisClient, (client as { isCluster?: unknown }).isCluster === true, ioredis)
+    : undefined
 
 /** How the methods of a client are called. */
-interface Dialect<Client> {
+export interface Dialect<Client> {
+  readonly name: DialectName
   evaluate(client: Client, by: 'sha' | 'text', request: EvalRequest): Promise<unknown>
   deleteKey(client: Client, name: string): Promise<unknown>
   memoryInfo(client: Client, clustered: boolean): Promise<unknown>
   readonly silenceRemedy: string
-  readonly scannerOf: ScannerOf
 }
 
 /** The words of a command that runs a script, for clients that take commands as lists. */
-function commandOf(by: 'sha' | 'text', { script, keys, arguments: rest }: EvalRequest): string[] {
+export function commandOf(by: 'sha' | 'text', { script, keys, arguments: rest }: EvalRequest): string[] {
   const words = by === 'sha' ? ['EVALSHA', script.sha] : ['EVAL', script.text]
   return [...words, `${keys.length}`, ...keys, ...rest]
 }
@@ -129,23 +125,17 @@ const infoOf = async (client: object): Promise<unknown> =>
   (client as { info?: (section: string) => Promise<unknown> }).info?.('memory')
 
 const nodeRedis: Dialect<NodeRedisClient> = {
+  name: 'node-redis',
   evaluate: (client, by, request) =>
     by === 'sha' ? client.evalSha(request.script.sha, request) : client.eval(request.script.text, request),
   deleteKey: (client, name) => client.del(name),
   memoryInfo: infoOf,
   silenceRemedy:
     'Give node-redis (5.6 or newer) `socketTimeout` and, because it otherwise closes for good, a `reconnectStrategy`.',
-  scannerOf: scannerOfNodeRedis,
-}
-
-/** A cluster of 4.0 sends EVAL and EVALSHA to any node, and gives up after eight redirections, unless it is given the key. */
-const nodeRedisBefore45: Dialect<NodeRedisClient> = {
-  ...nodeRedis,
-  evaluate: (client, by, request) =>
-    (client as NodeRedisCluster4).sendCommand(request.keys[0], false, commandOf(by, request)),
 }
 
 const ioredis: Dialect<IoredisClient> = {
+  name: 'ioredis',
   evaluate: (client, by, { script, keys, arguments: rest }) =>
     by === 'sha'
       ? client.evalsha(script.sha, keys.length, ...keys, ...rest)
@@ -153,19 +143,7 @@ const ioredis: Dialect<IoredisClient> = {
   deleteKey: (client, name) => client.del(name),
   memoryInfo: infoOf,
   silenceRemedy: 'Give ioredis (5.6 or newer) or iovalkey `socketTimeout`.',
-  scannerOf: scannerOfIoredis,
 }
-
-const glide: Dialect<GlideRedisClient> = {
-  evaluate: (client, by, request) => client.customCommand(commandOf(by, request)),
-  deleteKey: (client, name) => client.del([name]),
-  memoryInfo: (client, clustered) =>
-    client.customCommand(['INFO', 'memory'], ...(clustered ? [{ route: 'randomNode' }] : [])),
-  silenceRemedy: 'Valkey GLIDE has the cause in its own log only. It leaves no silent connection: replace the client.',
-  scannerOf: scannerOfGlide,
-}
-
-const glideCluster: Dialect<GlideRedisClient> = { ...glide, scannerOf: scannerOfGlideCluster }
 
 /** Why what a client resolved with is not the reply of a script. */
 const whyNoReply = (answer: unknown): string =>
@@ -177,7 +155,7 @@ const whyNoReply = (answer: unknown): string =>
 const MOVING_MS = 1_000
 const TRY_AGAIN_MS = 10
 
-function adapterFor<Client extends RedisClient>(
+export function adapterFor<Client extends RedisClient>(
   client: Client,
   clustered: boolean,
   dialect: Dialect<Client>,
@@ -213,15 +191,11 @@ function adapterFor<Client extends RedisClient>(
   return {
     clustered,
     silenceRemedy: dialect.silenceRemedy,
-    lists: dialect !== (ioredis as unknown) || typeof (client as IoredisClient).scan === 'function',
+    dialect: dialect.name,
     nodeOf: (slot) => nodeIn((client as { slots?: unknown }).slots, slot),
     run,
     memoryInfo: () => dialect.memoryInfo(client, clustered),
     deleteKey: async (name) => Number(await dialect.deleteKey(client, name)),
-    deleteMatching: async (match) => deleteMatching(await dialect.scannerOf(client, match.pattern), match),
-    async *listMatching(match) {
-      yield* listMatching(await dialect.scannerOf(client, match.pattern), match)
-    },
   }
 }
 

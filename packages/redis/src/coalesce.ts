@@ -1,12 +1,12 @@
 import type { Deadline, Micros, Taken } from '@spillway/core'
 import { latestDeadline } from '@spillway/core/internal'
-import type { Call } from './wire.ts'
+import type { Call, Results } from './call.ts'
 
 /** Sends calls in one script call, and returns the result of each. */
-export type Send = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<readonly (readonly Taken[])[]>
+export type Send = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<Results>
 
-interface Waiting {
-  readonly call: Call
+/** A call, and its caller. */
+interface Waiting extends Call {
   readonly resolve: (taken: readonly Taken[]) => void
   readonly reject: (error: unknown) => void
 }
@@ -18,8 +18,9 @@ interface Batch {
   weight: number
 }
 
+/** Sends calls, of which several may share a script call. */
 export interface Coalescer {
-  put(call: Call): Promise<readonly Taken[]>
+  put(...call: [Call['ops'], Call['names'], Call['at'], Call['deadline']]): Promise<readonly Taken[]>
   /** Sends all waiting calls at once. */
   flush(): void
 }
@@ -31,44 +32,44 @@ const MIN_BATCH = 16
 
 /**
  * Coalesces the calls of an event-loop tick: calls for one hash slot share a script call, in order. Each call is
- * decided on its own: a denied call does not affect the next.
+ * decided on its own: a denied call does not affect the next. Without `slotOf`, all keys are in one slot.
  */
-export function coalescing(send: Send, slotOf: (call: Call) => number): Coalescer {
+export function coalescing(send: Send, slotOf?: (call: Call) => number): Coalescer {
   let waiting: Waiting[] = []
 
-  const sendBatch = ({ waiting: batch }: Batch): void => {
-    const calls = batch.map(({ call }) => call)
-    send(calls, latestDeadline(calls.map(({ deadline }) => deadline))).then(
-      (answers) => {
-        for (const [i, { resolve }] of batch.entries()) resolve(answers[i] as readonly Taken[])
-      },
-      (error: unknown) => {
-        for (const { reject } of batch) reject(error)
-      },
-    )
+  const sendBatch = async (batch: readonly Waiting[]): Promise<void> => {
+    try {
+      const answers = await send(batch, batch.length === 1 ? batch[0]?.deadline : latestDeadline(batch.map(deadlineOf)))
+      for (const [i, { resolve }] of batch.entries()) resolve(answers[i] as readonly Taken[])
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
   }
   const flush = (): void => {
     const all = waiting
     waiting = []
-    for (const batch of groupIntoBatches(all, slotOf)) sendBatch(batch)
+    if (all.length === 1) void sendBatch(all)
+    else for (const { waiting } of groupIntoBatches(all, slotOf)) void sendBatch(waiting)
   }
   return {
     flush,
-    put: (call) =>
+    put: (ops, names, at, deadline) =>
       new Promise((resolve, reject) => {
-        if (waiting.push({ call, resolve, reject }) === 1) afterTick(flush)
+        if (waiting.push({ ops, names, at, deadline, resolve, reject }) === 1) afterTick(flush)
       }),
   }
 }
 
-function groupIntoBatches(all: readonly Waiting[], slotOf: (call: Call) => number): readonly Batch[] {
+const deadlineOf = ({ deadline }: Call): Deadline | undefined => deadline
+
+function groupIntoBatches(all: readonly Waiting[], slotOf: ((call: Call) => number) | undefined): readonly Batch[] {
   const room = Math.min(Math.max(Math.ceil(all.length / 2), MIN_BATCH), MAX_BATCH)
   const batches: Batch[] = []
   const openBatches = new Map<number, Batch>()
   for (const each of all) {
-    const { at } = each.call
-    const slot = slotOf(each.call)
-    const weight = weightOf(each.call)
+    const { at } = each
+    const slot = slotOf?.(each) ?? 0
+    const weight = weightOf(each)
     let batch = openBatches.get(slot)
     if (batch === undefined || batch.at !== at || batch.weight + weight > room) {
       batch = { at, waiting: [], weight: 0 }

@@ -9,11 +9,14 @@ interface Emitter {
  * Keeps the errors of a client's connections, so that warnings have the cause: while a client reconnects, its commands only
  * wait. Of errors without a listener, ioredis floods the log, and node-redis ends the process.
  */
-export const keepConnectionErrors: (client: object) => void = oncePer('redis connection errors', (client: Emitter) => {
-  if (typeof client.on !== 'function') return true
-  // A cluster of which no node answers has the error of the last one.
-  const keep = (error: unknown): void =>
-    setConnectionError(client, (error as { lastNodeError?: unknown } | null)?.lastNodeError ?? error)
-  for (const event of ['error', 'node error', 'node-error']) client.on(event, keep)
-  return true
-})
+export const keepConnectionErrors: (client: object) => void = /* @__PURE__ */ oncePer(
+  'redis connection errors',
+  (client: Emitter) => {
+    if (typeof client.on !== 'function') return true
+    // A cluster of which no node answers has the error of the last one.
+    const keep = (error: unknown): void =>
+      setConnectionError(client, (error as { lastNodeError?: unknown } | null)?.lastNodeError ?? error)
+    for (const event of ['error', 'node error', 'node-error']) client.on(event, keep)
+    return true
+  },
+)

@@ -1,4 +1,5 @@
 export type { Store } from '@spillway/core'
 export type { GlideRedisClient, IoredisClient, NodeRedisClient, RedisClient } from './clients.ts'
 export { functionLua } from './lua/function.ts'
-export { type RedisStoreOptions, redisStore } from './store.ts'
+export type { RedisStoreOptions } from './options.ts'
+export { redisStore } from './store.ts'

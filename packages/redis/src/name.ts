@@ -1,44 +1,27 @@
 import { createHash, createHmac } from 'node:crypto'
 import { QuotaError, type StateKey } from '@spillway/core'
 import { formatValue } from '@spillway/core/internal'
-import { escaped, type Match } from './scan.ts'
 
 /** The version of the stored format. A script with another format needs another version, and starts with new states. */
 const VERSION = 1
 
 /**
- * The name of a state's key: `spillway:1{key}policy`. The braces make the key the hash tag, so that all policies of one
+ * Names the keys of states: `spillway:1{key}policy`. The braces make the key the hash tag, so that all policies of one
  * key share a slot of a cluster.
  *
  * No two states share a name: the first `}` ends the key, and a key that is not short, printable ASCII is replaced by
  * `~` and its hash. Redis accepts any bytes, but a lone surrogate has no UTF-8, and a long name costs memory a second
  * time. The policy name `default` is omitted.
  */
-export function redisKey(prefix: string, { policy, key }: StateKey): string {
-  return `${headOf(prefix)}${plain(key)}${tailOf(policy)}`
-}
-
-const headOf = (prefix: string): string => `${prefix}:${VERSION}{`
-const tailOf = (policy: string): string => `}${policy === 'default' ? '' : plain(policy)}`
-
-/** The names of these policies' states: a pattern for SCAN, and a predicate for the names that SCAN returns. */
-export function namesOf(prefix: string, policies: readonly string[]): Match {
+export function namerOf(prefix: string): (state: StateKey) => string {
   const head = headOf(prefix)
-  const tails = policies.map(tailOf)
-  const isWanted = (name: string): boolean => {
-    const close = name.indexOf('}', head.length)
-    // Names of another store may start and end like these. They have more than one pair of braces.
-    return name.startsWith(head) && tails.includes(name.slice(close))
-  }
-  return { pattern: `${escaped(head)}*${tails.length === 1 ? escaped(tails[0] as string) : '}*'}`, isWanted }
+  return ({ policy, key }) => `${head}${plain(key)}}${policy === 'default' ? '' : plain(policy)}`
 }
 
-/** The key in a name. */
-export function keyIn(prefix: string, name: string): { readonly key: string; readonly isDigest: boolean } {
-  const start = headOf(prefix).length
-  const key = name.slice(start, name.indexOf('}', start))
-  return { key, isDigest: key.startsWith('~') }
-}
+/** What all names of a prefix begin with. */
+export const headOf = (prefix: string): string => `${prefix}:${VERSION}{`
+/** What all names of a policy end with. */
+export const tailOf = (policy: string): string => `}${policy === 'default' ? '' : plain(policy)}`
 
 const PLAIN = /^(?!~)[ -z|~]{1,64}$/
 

@@ -1,3 +1,5 @@
+import type { DialectName } from './clients.ts'
+
 /** How many keys one SCAN examines: a few tenths of a millisecond of the server's CPU time. */
 const COUNT = 1_000
 
@@ -76,7 +78,7 @@ export interface Scanner {
 }
 
 /** Returns how a client lists the keys that match a pattern. */
-export type ScannerOf = (client: object, pattern: string) => Promise<Scanner> | Scanner
+type ScannerOf = (client: object, pattern: string) => Promise<Scanner> | Scanner
 
 /**
  * Deletes keys by one SCAN after the other on every master, and returns how many there were. No command blocks the
@@ -120,7 +122,7 @@ function foundIn(reply: unknown): Found {
   return { next: String(next), names: names.map(String), runId: String(runId) }
 }
 
-export const scannerOfIoredis: ScannerOf = async (client, pattern) => {
+const scannerOfIoredis: ScannerOf = async (client, pattern) => {
   const redis = client as Ioredis
   const { isCluster = false, options: { keyPrefix = '' } = {} } = redis
   // ioredis knows the masters of a cluster only after it has sent a command.
@@ -144,7 +146,7 @@ export const scannerOfIoredis: ScannerOf = async (client, pattern) => {
   return { scans, unlink: unlinking(isCluster, (names) => redis.unlink(...names)) }
 }
 
-export const scannerOfNodeRedis: ScannerOf = async (client, pattern) => {
+const scannerOfNodeRedis: ScannerOf = async (client, pattern) => {
   const redis = client as NodeRedis
   const clientOf = async (node: NodeRedisNode): Promise<NodeRedis> =>
     redis.nodeClient ? redis.nodeClient(node) : (node.client as NodeRedis)
@@ -158,7 +160,7 @@ export const scannerOfNodeRedis: ScannerOf = async (client, pattern) => {
   return { scans, unlink: unlinking(nodes !== undefined, (names) => redis.unlink(names)) }
 }
 
-export const scannerOfGlide: ScannerOf = (client, pattern) => {
+const scannerOfGlide: ScannerOf = (client, pattern) => {
   const redis = client as Glide
   const scan: Scan = async (cursor) =>
     foundIn(await redis.customCommand(['EVAL', SCAN_LUA, '0', ...scanArguments(cursor, pattern)]))
@@ -166,7 +168,7 @@ export const scannerOfGlide: ScannerOf = (client, pattern) => {
 }
 
 /** A cluster's client finds the masters by itself, and goes on if one of them is replaced. */
-export const scannerOfGlideCluster: ScannerOf = (client, pattern) => {
+const scannerOfGlideCluster: ScannerOf = (client, pattern) => {
   const redis = client as Glide
   // That of a new scan is empty. The scan holds the object until the reply that replaces it.
   let last: GlideCursor = { getCursor: () => '' }
@@ -177,6 +179,14 @@ export const scannerOfGlideCluster: ScannerOf = (client, pattern) => {
     return { next: id === 'finished' ? '0' : id, names: names.map(String) }
   }
   return { scans: [scan], unlink: async (names) => Number(await redis.unlink(names)) }
+}
+
+/** Returns how a client lists the keys that match a pattern, by whose methods it has. */
+export const SCANNERS: Readonly<Record<DialectName, ScannerOf>> = {
+  ioredis: scannerOfIoredis,
+  'node-redis': scannerOfNodeRedis,
+  GLIDE: scannerOfGlide,
+  'GLIDE cluster': scannerOfGlideCluster,
 }
 
 /** Deletes all names by one command, or by one per name in a cluster, whose client finds the node of each. */

@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { Redis as Ioredis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
+import { bucketsScript } from '../src/algorithms/plain-buckets.ts'
 import { redisStore } from '../src/index.ts'
-import { bucketsScript } from '../src/script.ts'
 
 // The script for plain buckets has an arithmetic of its own. These tests compare it with the kernel.
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { majorVersion } from '../../../test/services/redis.ts'
 import { type RedisCluster, startRedisCluster } from '../../../test/services/redis-cluster.ts'
 import { functionLua, type RedisClient, redisStore } from '../src/index.ts'
-import { redisKey } from '../src/name.ts'
+import { namerOf } from '../src/name.ts'
 
 // At most one unit refills in a quarter of an hour, so that no test sees a refill.
 
@@ -211,7 +211,7 @@ test.runIf(majorVersion() >= 7)('spillway_consume shares its quota with a limite
   for (let i = 0; i < 20; i++) {
     const key = `user-${i}`
     expect(await limiter.consume(key, 4)).toMatchObject({ remaining: 6 })
-    const name = redisKey('spillway', { policy: 'default', key })
+    const name = namerOf('spillway')({ policy: 'default', key })
     expect(await client.call('FCALL', 'spillway_consume', 1, name, 10, '1d', 10, 5)).toMatchObject({ 0: 1, 1: 1 })
   }
   client.disconnect()

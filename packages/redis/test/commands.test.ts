@@ -13,8 +13,10 @@ import {
 import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { bucketsScript } from '../src/algorithms/plain-buckets.ts'
+import { Codec } from '../src/codec.ts'
+import { buckets, logs, penalties, warmUps, windows } from '../src/features.ts'
 import { redisStore } from '../src/index.ts'
-import { bucketsScript, scriptFor } from '../src/script.ts'
 import { client } from './commands.ts'
 
 const commandsOf = async (name: string): Promise<number> =>
@@ -37,9 +39,12 @@ async function loadAllScripts(): Promise<void> {
     penalty({ after: 1, within: '1s', block: '1m' }),
   ]
   const steps = quotas.map((quota) => stepFor(quota, 'consume', 1))
+  const codec = new Codec(
+    [buckets, windows, logs, warmUps, penalties].flatMap(({ algorithm = [] }) => algorithm as never),
+  )
   await client.script('LOAD', bucketsScript.text)
   for (let set = 1; set < 2 ** steps.length; set++) {
-    await client.script('LOAD', scriptFor(steps.filter((_, i) => set & (2 ** i))).text)
+    await client.script('LOAD', codec.scriptFor(steps.filter((_, i) => set & (2 ** i))).text)
   }
 }
 

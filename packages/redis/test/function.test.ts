@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensureRedis, ensureValkey } from '../../../scripts/ensure.mjs'
 import { majorVersion, type Redis, startRedis } from '../../../test/services/redis.ts'
 import { functionLua, redisStore } from '../src/index.ts'
-import { redisKey } from '../src/name.ts'
+import { namerOf } from '../src/name.ts'
 
 // Calls spillway_consume from redis-cli and as other languages do, beside limiters on the same keys.
 
@@ -50,7 +50,7 @@ describe.each(programs)('%s', (_, program) => {
       name: 'api',
       deadline: '25s',
     })
-    const name = redisKey('spillway', { policy: 'api', key: 'alice' })
+    const name = namerOf('spillway')({ policy: 'api', key: 'alice' })
     expect(await limiter.consume('alice', 4)).toMatchObject({ remaining: 6 })
     expect((await call(name, 10, '1d', 10, 5)).slice(0, 3)).toEqual([1, 1, 0])
     expect(await limiter.consume('alice', 2)).toMatchObject({ allowed: false, remaining: 1 })

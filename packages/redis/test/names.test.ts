@@ -4,7 +4,7 @@ import { Redis as Ioredis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { redisStore } from '../src/index.ts'
-import { redisKey } from '../src/name.ts'
+import { namerOf } from '../src/name.ts'
 import { slotOf } from '../src/slot.ts'
 
 let server: Redis
@@ -29,12 +29,12 @@ test('no two states share a name, and the states of one key share a slot', () =>
   fc.assert(
     fc.property(text, text, text, (policy, other, key) => {
       for (const each of [policy, other]) {
-        const name = redisKey('spillway', { policy: each, key })
+        const name = namerOf('spillway')({ policy: each, key })
         const whose = JSON.stringify([each, key])
         expect(names.get(name) ?? whose).toBe(whose)
         names.set(name, whose)
       }
-      const [first, second] = [policy, other].map((each) => slotOf(redisKey('spillway', { policy: each, key })))
+      const [first, second] = [policy, other].map((each) => slotOf(namerOf('spillway')({ policy: each, key })))
       expect(first).toBe(second)
     }),
     { numRuns: 2_000 },
@@ -62,7 +62,7 @@ test.each([
   ['a}b', /^spillway:1\{~[\w-]{43}\}api$/],
   ['k'.repeat(10_000), /^spillway:1\{~[\w-]{43}\}api$/],
 ])('names the state of %s', (key, name) => {
-  expect(redisKey('spillway', { policy: 'api', key })).toMatch(name)
+  expect(namerOf('spillway')({ policy: 'api', key })).toMatch(name)
 })
 
 test.each(['', 'a b', 'a{b', 'a}b', 'a{}', '{a}{b}', 'é', 'a\n', 1, []])('rejects the prefix %j', (prefix) => {

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { redisKey } from '../src/name.ts'
+import { namerOf } from '../src/name.ts'
 
 // The guide shows the store's key names in Python. They must match the keys that the store writes.
 
@@ -26,5 +26,5 @@ test.skipIf(!hasPython)('the Python function of the guide names keys as the stor
   ].flatMap((key) => ['default', 'api', 'défaut', 'p'.repeat(65)].map((policy) => ({ key, policy })))
   const script = `${code}\nimport json, sys\nprint(json.dumps([state_name(**each) for each in json.load(sys.stdin)]))`
   const names = execFileSync('python3', ['-c', script], { input: JSON.stringify(states), encoding: 'utf8' })
-  expect(JSON.parse(names)).toEqual(states.map((state) => redisKey('spillway', state)))
+  expect(JSON.parse(names)).toEqual(states.map((state) => namerOf('spillway')(state)))
 })

@@ -19,6 +19,7 @@ import { type PreparingStore, preparesTakes } from '../stores/store.ts'
 import { decideAll, decideInOrder, groupByStore, isOneCall } from './in-order.ts'
 import { spillOver } from './spill.ts'
 import { answerTogether } from './sync-calls.ts'
+import { SingleAnswer } from './takes.ts'
 
 /** Acquires checks, all or none of them. */
 export type Acquire = (checks: readonly PolicyCheck[]) => MaybePromise<Acquisition>
@@ -129,7 +130,8 @@ export function watchThresholds<A extends Pick<Acquisition, 'checks' | 'decision
   return known
 }
 
-const acquiredBy = (result: StoreResult): Acquisition => shownOf(result.checks, result.decisions, [result])
+const acquiredBy = (result: StoreResult): Acquisition =>
+  result instanceof SingleAnswer ? result : shownOf(result.checks, result.decisions, [result])
 
 function acquiredByAll(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
   const found = new Map(

@@ -1,8 +1,15 @@
 import { decider, stepFor } from '../algorithms/algorithm.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
-import type { Decide } from '../decisions/decision.ts'
+import type { Decide, Decision } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
-import { type ActualOf, configOf, type PolicyCheck, type StoreAnswer, type TakenUnits } from '../policies/policy.ts'
+import {
+  type Acquisition,
+  type ActualOf,
+  configOf,
+  type PolicyCheck,
+  type StoreAnswer,
+  type TakenUnits,
+} from '../policies/policy.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { maxCharge } from '../steps/verbs.ts'
 import type { Take } from '../stores/store.ts'
@@ -22,16 +29,34 @@ const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOpt
     ? policy.steps.costing(cost).step
     : stepFor(policy.quota, verb, cost, stepOptions)
 
+/** The answer to one check, which is all that a request with one policy acquires. */
+export class SingleAnswer implements StoreAnswer, Acquisition {
+  readonly checks: readonly PolicyCheck[]
+  readonly decision: Decision
+  readonly decisions: readonly [Decision]
+  readonly taken: readonly Taken[]
+
+  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: readonly Taken[]) {
+    this.checks = checks
+    this.decision = decision
+    this.decisions = [decision]
+    this.taken = taken
+  }
+
+  get results(): readonly [StoreAnswer] {
+    return [this]
+  }
+}
+
 /** What a store has taken, with the decision of each check. */
-export const answerOf = (
-  checks: readonly PolicyCheck[],
-  takes: readonly Take[],
-  taken: readonly Taken[],
-): StoreAnswer => ({
-  checks,
-  decisions: checks.map((check, i) => deciderOf(check, (takes[i] as Take).step)(taken[i] as Taken)),
-  taken,
-})
+export function answerOf(checks: readonly PolicyCheck[], takes: readonly Take[], taken: readonly Taken[]): StoreAnswer {
+  const [only] = checks
+  if (only !== undefined && checks.length === 1) {
+    return new SingleAnswer(checks, deciderOf(only, (takes[0] as Take).step)(taken[0] as Taken), taken)
+  }
+  const decisions = checks.map((check, i) => deciderOf(check, (takes[i] as Take).step)(taken[i] as Taken))
+  return { checks, decisions, taken }
+}
 
 const deciderOf = ({ policy: { name, quota, steps }, cost }: PolicyCheck, step: Step): Decide =>
   step === steps.one.step ? steps.one.decide : decider(name, quota, cost, step)

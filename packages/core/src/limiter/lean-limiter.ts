@@ -6,17 +6,17 @@ import type { Step, Taken } from '../kernels/kernel.ts'
 import { reportPolicies } from '../policies/on-policies.ts'
 import { type Policy, policyOf, type StoreConfig } from '../policies/policy.ts'
 import { checkStore, remoteConfigOf } from '../policies/store-config.ts'
-import type { Quota } from '../quotas/quota-types.ts'
 import { checkKey, checkUnits } from '../steps/verbs.ts'
 import { isSync, type StateKey, type Store, type SyncStore } from '../stores/store.ts'
 import { internals } from './internals.ts'
+import type { QuotaOf } from './quota-of.ts'
 
 /** Options of a lean limiter. */
-export interface LeanLimiterOptions {
+export interface LeanLimiterOptions<S extends Store = Store> {
   /** How many units per time, such as `perMinute(100)`. */
-  readonly quota: Quota
+  readonly quota: QuotaOf<S>
   /** Where the counts are kept. A remote store of your own: `remoteStore(store)`. */
-  readonly store: Store
+  readonly store: S
   /**
    * The name of the limiter: its policy's name in decisions, and part of its states' names in the store.
    * @default `'default'`
@@ -51,7 +51,7 @@ export interface SyncLeanLimiter extends LeanLimiter {
 /** Builds a lean limiter on an in-memory store. Throws a `QuotaError` if an option is invalid. */
 export function rateLimiter(options: LeanLimiterOptions & { readonly store: SyncStore }): SyncLeanLimiter
 /** Builds a lean limiter on any store. Throws a `QuotaError` if an option is invalid. */
-export function rateLimiter(options: LeanLimiterOptions): LeanLimiter
+export function rateLimiter<S extends Store>(options: LeanLimiterOptions<S>): LeanLimiter
 export function rateLimiter(options: LeanLimiterOptions): LeanLimiter {
   checkNames('rateLimiter', options, ['quota', 'name', 'store', 'logger'], broughtBy)
   const logger = checkLogger(options.logger)

@@ -157,6 +157,7 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
   check('quota', quota)
   const { store, replicas } = storeConfig
   algorithmOf(quota).checkSize?.(name, quota, store.maxLogLimit)
+  store.checkQuota?.(quota)
   return {
     name: stateName,
     quota,

@@ -1,13 +1,10 @@
 import { isUnsent, QuotaError, StoreError } from '../common/errors.ts'
-import { type MaybePromise, promised } from '../common/maybe-promise.ts'
+import { promised } from '../common/maybe-promise.ts'
 import { oncePer } from '../common/once-per.ts'
 import { monotonicMs } from '../common/time.ts'
-import type { CallDeadline } from '../policies/policy.ts'
-import { asStoreError } from '../stores/answers.ts'
-import { checkIsStore, type StateKey, type Store, scopeOf, type Take } from '../stores/store.ts'
-import { setConnectionError, timeoutError } from './connection-error.ts'
-import { whenExpired } from './deadline.ts'
-import { failureLog, type StoreLogger } from './failure-log.ts'
+import { checkIsStore, type StateKey, type Store, type Take } from '../stores/store.ts'
+import { failureLog } from './failure-log.ts'
+import type { OnEnd, TimedCall } from './timed-call.ts'
 
 /** Failures in a row that open a circuit. */
 const FAILURE_THRESHOLD = 5
@@ -35,18 +32,8 @@ export interface StoreHealth {
  * at once; then it is half-open: one call at a time probes the shard, and its success closes the circuit.
  */
 export interface Breaker {
-  /**
-   * Makes a call for a key, or fails with a {@link StoreError}. `read` returns the result of an answer, or throws if it is
-   * invalid, also if it is late. `fallBack` returns that of a call that fails. With `then`, it would cost more promises.
-   */
-  call<A, T = A>(
-    key: StateKey,
-    work: () => MaybePromise<A>,
-    deadline: CallDeadline,
-    logger: StoreLogger,
-    read?: (answer: A) => T,
-    fallBack?: (error: StoreError | QuotaError) => Promise<T>,
-  ): Promise<T>
+  /** The result of a call: of its answer, or of its fallback if it fails or its deadline passes first. */
+  call<A, T>(call: TimedCall<A, T>): Promise<T>
   /**
    * Refunds units of a call that the shard has just answered, through an open circuit, too. No caller waits for it. A refund
    * is sent once only: one that was sent and failed may have been made.
@@ -78,6 +65,12 @@ interface Circuit {
   probeUntilMs: number
   error: StoreError | undefined
   readonly refunds: (readonly Take[])[]
+}
+
+/** The circuit that a call had when it was sent, and whether it probes the shard. */
+interface Attempt {
+  readonly circuit: Circuit
+  readonly isProbe: boolean
 }
 
 export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}): Breaker {
@@ -137,8 +130,8 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
     else keep(refunds)
   }
 
-  const answered = (circuit: Circuit | undefined): void => {
-    if (circuit === undefined || !circuits.delete(circuit.shard)) return
+  const answered = (circuit: Circuit): void => {
+    circuits.delete(circuit.shard)
     refundsQueued -= circuit.refunds.length
     for (const each of circuit.refunds) sendRefund(each)
     if (isOpen(circuit)) log.recovered()
@@ -152,27 +145,31 @@ export function breaker(store: Store, { now = monotonicMs }: BreakerOptions = {}
     circuit.openUntilMs = now() + Math.min(FIRST_OPEN_MS * 2 ** circuit.failedProbes, LONGEST_OPEN_MS)
   }
 
+  const ended: OnEnd<Attempt | undefined> = ({ key, logger }, attempt, error) => {
+    const circuit = attempt?.circuit
+    if (attempt?.isProbe) attempt.circuit.probeUntilMs = 0
+    const current = circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard)
+    if (error === undefined) return current && answered(current)
+    // An invalid call is a mistake of the program, not a failure of the store.
+    if (error instanceof QuotaError) return
+    // It says nothing about other calls: one that waits for a lock fails also while no commit ends.
+    if (!error.healthy) failed(current ?? addCircuit(circuit?.shard ?? shardOf(key)), error, attempt?.isProbe === true)
+    log.failed(error, key.policy, logger, circuit?.failedProbes)
+  }
+
   return {
-    call(key, work, deadline, logger, read = (answer) => answer as never, fallBack = (error) => Promise.reject(error)) {
-      const circuit = circuitOf(key)
+    call(call) {
+      const circuit = circuitOf(call.key)
+      if (circuit === undefined) return call.start(undefined, ended)
       const isProbe = isOpen(circuit)
       if (isProbe && now() < Math.max(circuit.openUntilMs, circuit.probeUntilMs)) {
         log.skipped()
         const message = `The circuit is open: the store has failed ${circuit.failures} times in a row, and is asked again later.`
-        return fallBack(new StoreError(message, circuit.error, { reason: 'open' }))
+        return call.fallBack(new StoreError(message, circuit.error, { reason: 'open' }))
       }
       // Workers stop a request whose client has left: its probe then never ends.
-      if (isProbe) circuit.probeUntilMs = now() + LONGEST_PROBE * deadline.spanMs
-      const current = (): Circuit | undefined => (circuit === undefined ? circuitOf(key) : circuits.get(circuit.shard))
-      return resultInTime(store, work, deadline, read, fallBack, (error) => {
-        if (isProbe) circuit.probeUntilMs = 0
-        if (error === undefined) return answered(current())
-        // An invalid call is a mistake of the program, not a failure of the store.
-        if (error instanceof QuotaError) return
-        // It says nothing about other calls: one that waits for a lock fails also while no commit ends.
-        if (!error.healthy) failed(current() ?? addCircuit(circuit?.shard ?? shardOf(key)), error, isProbe)
-        log.failed(error, key.policy, logger, circuit?.failedProbes)
-      })
+      if (isProbe) circuit.probeUntilMs = now() + LONGEST_PROBE * call.deadline.spanMs
+      return call.start({ circuit, isProbe }, ended)
     },
     sendRefund,
     refundFailed: (refunds, error) => void afterFailure(error, () => sendOrKeep(refunds)),
@@ -195,49 +192,4 @@ export const breakerOf: (store: Store) => Breaker = oncePer('breakers', (store) 
 export function storeHealth(store: Store): StoreHealth {
   checkIsStore('the argument of storeHealth', store)
   return breakerOf(store).health
-}
-
-/**
- * The result of the answer of `work`, or of the fallback if it fails or the deadline passes first; `ended` is called once.
- */
-function resultInTime<A, T>(
-  store: Store,
-  work: () => MaybePromise<A>,
-  deadline: CallDeadline,
-  read: (answer: A) => T,
-  fallBack: (error: StoreError | QuotaError) => Promise<T>,
-  ended: (error?: StoreError | QuotaError) => void,
-): Promise<T> {
-  return new Promise((resolve) => {
-    let late: Promise<A> | undefined
-    const answer = promised(work)
-    const fail = (error: StoreError | QuotaError): void => {
-      ended(error)
-      resolve(fallBack(error))
-    }
-    const stop = whenExpired(deadline, () => {
-      late = answer.finally(() => answer.then(read))
-      fail(timeoutError(store, deadline.spanMs, late))
-    })
-    answer.then(
-      (inTime) => {
-        if (late !== undefined) return
-        stop()
-        let result: T
-        try {
-          result = read(inTime)
-        } catch (cause) {
-          return fail(asStoreError(cause))
-        }
-        ended()
-        resolve(result)
-      },
-      (cause: unknown) => {
-        // It may explain the next calls.
-        if (late !== undefined) return setConnectionError(scopeOf(store).owner, cause)
-        stop()
-        fail(asStoreError(cause))
-      },
-    )
-  })
 }

@@ -1,11 +1,13 @@
 import { StoreError } from '../common/errors.ts'
-import { setLongTimeout } from '../common/long-timeout.ts'
+import { LONGEST_TIMER } from '../common/long-timeout.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import type { CallDeadline } from '../policies/policy.ts'
 import type { Deadline } from '../stores/store.ts'
 
-// Every runtime has these, or does without, though no ECMAScript library declares them.
-declare const setImmediate: ((callback: () => void) => unknown) | undefined
+// Every runtime has these, or does without the last two, though no ECMAScript library declares them.
+declare function setTimeout<T>(callback: (about: T) => void, millis: number, about: T): unknown
+declare function clearTimeout(timer: unknown): void
+declare const setImmediate: (<T>(callback: (about: T) => void, about: T) => unknown) | undefined
 declare const clearImmediate: (immediate: unknown) => void
 
 /** The deadline of what began at `startMs`: now by default. */
@@ -33,38 +35,94 @@ export const isExpired = (deadline: Deadline | undefined): boolean =>
 export const expiredError = (): StoreError =>
   new StoreError('The deadline passed before the store could be asked.', undefined, { reason: 'timeout' })
 
-/**
- * Calls back when the deadline has passed, unless stopped by the function returned.
- *
- * Timers run before sockets are read: so the event loop first reads I/O, which finds an answer that has arrived. If the timer
- * itself is late, the event loop was blocked: the deadline is extended by that time, once.
- */
-export function whenExpired(deadline: CallDeadline, callback: () => void): () => void {
-  const expired = (): void => {
-    stop = afterIo(callback)
-  }
-  // Rounded to the microsecond: a floating-point error would cost a millisecond.
-  const leftMs = (): number => Math.round((deadline.atMs - monotonicMs()) * 1000) / 1000
-  const firstMs = leftMs()
-  let stop = setLongTimeout(Math.max(firstMs, 0), () => {
-    // Of a deadline that had passed already, the timer is not late by that.
-    const overrunMs = Math.min(firstMs, 0) - leftMs()
-    if (overrunMs <= 0) return expired()
-    const extraMs = Math.max(overrunMs, 1)
-    deadline.atMs += overrunMs + extraMs
-    stop = setLongTimeout(extraMs, expired)
-  })
-  return () => stop()
-}
-
 // Read at load time: fake timers would replace it.
 const immediate = typeof setImmediate === 'function' ? setImmediate : undefined
 
-/** Calls back when the event loop has read from its sockets. */
-function afterIo(callback: () => void): () => void {
-  if (immediate === undefined) return setLongTimeout(0, callback)
-  const handle = immediate(callback)
-  return () => clearImmediate(handle)
+/**
+ * Calls `onExpired` when the deadline has passed, unless stopped.
+ *
+ * Timers run before sockets are read: so the event loop first reads I/O, which finds an answer that has arrived. If the timer
+ * itself is late, the event loop was blocked: the deadline is extended by that time, once. It is an object with methods because
+ * one is made for each call of a store.
+ */
+export abstract class DeadlineTimer {
+  readonly deadline: CallDeadline
+  #timer: unknown
+  #immediate: unknown
+  /** How long the deadline was away at the start; undefined once it has been extended. */
+  #firstMs: number | undefined
+  /** What the timer does not count: a timer has a longest time. */
+  #restMs = 0
+
+  constructor(deadline: CallDeadline) {
+    this.deadline = deadline
+  }
+
+  protected abstract onExpired(): void
+
+  protected startTimer(): void {
+    this.#firstMs = leftMs(this.deadline)
+    this.#count(Math.max(this.#firstMs, 0))
+  }
+
+  stopTimer(): void {
+    clearTimeout(this.#timer)
+    if (this.#immediate !== undefined) clearImmediate(this.#immediate)
+  }
+
+  #count(millis: number): void {
+    const span = Math.min(millis, LONGEST_TIMER)
+    this.#restMs = millis - span
+    this.#timer = setTimeout(DeadlineTimer.#onTimer, Math.ceil(span), this)
+  }
+
+  static #onTimer(this: void, timer: DeadlineTimer): void {
+    if (timer.#restMs > 0) {
+      timer.#count(timer.#restMs)
+      return
+    }
+    if (timer.#firstMs !== undefined) {
+      // Of a deadline that had passed already, the timer is not late by that.
+      const overrunMs = Math.min(timer.#firstMs, 0) - leftMs(timer.deadline)
+      timer.#firstMs = undefined
+      if (overrunMs > 0) {
+        const extraMs = Math.max(overrunMs, 1)
+        timer.deadline.atMs += overrunMs + extraMs
+        timer.#count(extraMs)
+        return
+      }
+    }
+    if (immediate === undefined) timer.#timer = setTimeout(DeadlineTimer.#onIoRead, 0, timer)
+    else timer.#immediate = immediate(DeadlineTimer.#onIoRead, timer)
+  }
+
+  /** The event loop has read from its sockets. */
+  static #onIoRead(this: void, timer: DeadlineTimer): void {
+    timer.onExpired()
+  }
+}
+
+/** Rounded to the microsecond: a floating-point error would cost a millisecond. */
+const leftMs = ({ atMs }: Deadline): number => Math.round((atMs - monotonicMs()) * 1000) / 1000
+
+class CallbackTimer extends DeadlineTimer {
+  readonly #callback: () => void
+
+  constructor(deadline: CallDeadline, callback: () => void) {
+    super(deadline)
+    this.#callback = callback
+    this.startTimer()
+  }
+
+  protected onExpired(): void {
+    this.#callback()
+  }
+}
+
+/** Calls back when the deadline has passed, unless stopped by the function returned. */
+export function whenExpired(deadline: CallDeadline, callback: () => void): () => void {
+  const timer = new CallbackTimer(deadline, callback)
+  return () => timer.stopTimer()
 }
 
 /** The promise's value, or undefined if the deadline passes first or the promise rejects. */

@@ -1,6 +1,6 @@
 import { SYNC_CALLS } from '../checks/sync-calls.ts'
 import { answerOf, takesFor } from '../checks/takes.ts'
-import { StoreError } from '../common/errors.ts'
+import { type QuotaError, StoreError } from '../common/errors.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import {
   type Batches,
@@ -9,9 +9,11 @@ import {
   type PolicyCheck,
   type StoreAnswer,
   type StoreCalls,
+  type StoreConfig,
   type StoreResult,
 } from '../policies/policy.ts'
-import { checkDeleted } from '../stores/answers.ts'
+import type { StepOptions, Verb } from '../steps/step-options.ts'
+import { checkDeleted, checkTaken } from '../stores/answers.ts'
 import type { Take } from '../stores/store.ts'
 import { breakerOf } from './breaker.ts'
 import { deadlineIn, unlessExpired } from './deadline.ts'
@@ -20,20 +22,14 @@ import { lateAnswerTo, lateUnits, NONE_USED } from './late-units.ts'
 import { localOf } from './local-count.ts'
 import { localStoreOf } from './local-store.ts'
 import { deleteFrom, takeEachFrom, takeFrom } from './store-call.ts'
+import { TimedCall } from './timed-call.ts'
 
 /** The calls of a store that answers late, or never: in time or not at all, and what was taken late is refunded. */
 export const REMOTE_CALLS: StoreCalls = {
-  decide(checks, verb, stepOptions, deadline = deadlineFrom(checks)) {
-    const { store, logger } = configOf(checks)
-    const takes = takesFor(checks, verb, stepOptions)
-    const read = (taken: readonly Taken[]): StoreResult => answerOf(checks, takes, taken)
-    const failed = (error: unknown): Promise<StoreResult> =>
-      fallBack(error, checks, {
-        verb,
-        countBy: (local) => SYNC_CALLS.decide(local, verb, stepOptions) as StoreAnswer,
-        readLate: lateAnswerTo(checks, takes),
-      })
-    return takeFrom(store, takes, deadline, logger, read, failed)
+  decide(checks, verb, stepOptions, given) {
+    const config = configOf(checks)
+    const deadline = given ?? (checks.length === 1 ? deadlineIn(config.deadline) : deadlineFrom(checks))
+    return breakerOf(config.store).call(new DecideCall(config, checks, verb, stepOptions, deadline))
   },
   take,
   takeEach,
@@ -61,8 +57,49 @@ export const REMOTE_CALLS: StoreCalls = {
   localOf,
 }
 
+/** Decides checks by the store, or by their failure modes. */
+class DecideCall extends TimedCall<readonly Taken[], StoreResult> {
+  readonly #checks: readonly PolicyCheck[]
+  readonly #verb: Verb
+  readonly #stepOptions: StepOptions | undefined
+  readonly #takes: readonly Take[]
+
+  constructor(
+    { store, logger }: StoreConfig,
+    checks: readonly PolicyCheck[],
+    verb: Verb,
+    stepOptions: StepOptions | undefined,
+    deadline: CallDeadline,
+  ) {
+    const takes = takesFor(checks, verb, stepOptions)
+    super(store, takes[0] as Take, deadline, logger)
+    this.#checks = checks
+    this.#verb = verb
+    this.#stepOptions = stepOptions
+    this.#takes = takes
+  }
+
+  send(): Promise<readonly Taken[]> {
+    return this.store.take(this.#takes, undefined, this.deadline)
+  }
+
+  read(answer: readonly Taken[]): StoreResult {
+    return answerOf(this.#checks, this.#takes, checkTaken(answer, this.#takes))
+  }
+
+  override fallBack(error: StoreError | QuotaError): Promise<StoreResult> {
+    return fallBack(error, this.#checks, {
+      verb: this.#verb,
+      countBy: (local) => SYNC_CALLS.decide(local, this.#verb, this.#stepOptions) as StoreAnswer,
+      readLate: lateAnswerTo(this.#checks, this.#takes),
+    })
+  }
+}
+
 function deadlineFrom(checks: readonly PolicyCheck[], startMs?: number): CallDeadline {
-  return deadlineIn(Math.min(...checks.map(({ policy }) => policy.storeConfig.deadline)), startMs)
+  let span = configOf(checks).deadline
+  for (const { policy } of checks) span = Math.min(span, policy.storeConfig.deadline)
+  return deadlineIn(span, startMs)
 }
 
 function take(checks: readonly PolicyCheck[], takes: readonly Take[]): Promise<readonly Taken[]> {

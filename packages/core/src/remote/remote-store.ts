@@ -1,6 +1,5 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkOptions } from '../common/guess.ts'
-import { checkCount } from '../common/options.ts'
+import { checkCount, checkNames } from '../common/options.ts'
 import { DEADLINE, micros } from '../common/time.ts'
 import { type StoreOptions, withRemoteConfig } from '../policies/store-config.ts'
 import { checkStoreError } from '../stores/failure-mode.ts'
@@ -19,7 +18,7 @@ const OPTIONS = ['deadline', 'onStoreError', 'replicas']
  */
 export function remoteStore<S extends Store>(store: S, options: RemoteStoreOptions = {}): S {
   checkIsStore('the store of remoteStore', store)
-  checkOptions('remoteStore', options, OPTIONS)
+  checkNames('remoteStore', options, OPTIONS)
   const problem = isSync(store)
     ? 'it answers in the same tick, and needs none of this. Give it to the limiter itself'
     : Object.isExtensible(store)

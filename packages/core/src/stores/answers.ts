@@ -1,5 +1,4 @@
 import { formatThrown, formatValue, QuotaError, StoreError } from '../common/errors.ts'
-import { isObject } from '../common/options.ts'
 import { type Exact, NOTHING } from '../kernels/fraction.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
 import type { Take } from './store.ts'
@@ -22,15 +21,20 @@ export function checkTaken(answer: unknown, ops: readonly Take[]): readonly Take
 }
 
 /** Whether a value has the result of each op. */
-export const areTaken = (answer: unknown, ops: readonly Take[]): answer is readonly Taken[] =>
-  Array.isArray(answer) && ops.every(({ step }, i) => isTaken(answer[i], step))
+export function areTaken(answer: unknown, ops: readonly Take[]): answer is readonly Taken[] {
+  if (!Array.isArray(answer)) return false
+  for (let i = 0; i < ops.length; i++) if (!isTaken(answer[i], (ops[i] as Take).step)) return false
+  return true
+}
 
 /** Whether a value is the result of a step. */
-export const isTaken = (taken: unknown, { kernel }: Step): boolean =>
-  isObject(taken) &&
-  typeof taken['allowed'] === 'boolean' &&
-  NUMBERS[kernel].every((name) => Number.isFinite(taken[name])) &&
-  Number.isFinite(((taken['gross'] ?? NOTHING) as Partial<Exact>).tick)
+export function isTaken(value: unknown, { kernel }: Step): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const taken = value as Readonly<Record<string, unknown>>
+  // Loops instead of functions: this runs for each call of a remote store.
+  for (const name of NUMBERS[kernel]) if (!Number.isFinite(taken[name])) return false
+  return typeof taken['allowed'] === 'boolean' && Number.isFinite(((taken['gross'] ?? NOTHING) as Partial<Exact>).tick)
+}
 
 /** Checks how many states a store says that it has deleted: without a number, a reset would report that there was none. */
 export function checkDeleted(count: unknown): number {

@@ -96,6 +96,8 @@ export interface Store {
    * with a larger one throws. Default: no limit besides the quota's own maximum.
    */
   readonly maxLogLimit?: number
+  /** Throws a `QuotaError` if the store lacks the algorithm of a quota, when a limiter is built. Default: it lacks none. */
+  checkQuota?(quota: Pick<Step, 'kernel'>): void
   /**
    * Identifies the states of the store. Limiters with equal scopes and names must have equal quotas, keys and matches, or
    * building the second one throws. Default: the store itself, so that two stores never share states.

@@ -6,7 +6,7 @@ import { oncePer } from '../common/once-per.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
 import { type Duration, type Micros, micros, monotonicMs } from '../common/time.ts'
 import type { Outcome, Taken } from '../kernels/kernel.ts'
-import { checkIsStore, type StateKey, type Store, type Take } from '../stores/store.ts'
+import { checkIsStore, type Deadline, type StateKey, type Store, type Take } from '../stores/store.ts'
 import { type CachedState, cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 
@@ -47,7 +47,6 @@ interface CachedDenial extends CachedState {
   readonly answeredMs: number
 }
 
-const isAllowed = ({ allowed }: Taken): boolean => allowed
 const isRefund = ({ step }: Take): boolean => step.increment < 0
 
 /** The cache of all wrappers of a scope. */
@@ -56,12 +55,6 @@ interface Cache {
   calls: number
   /** Answers up to this call may be older than a refund or reset, and are not cached. */
   lastInvalidation: number
-}
-
-/** A call of the store. */
-interface Call {
-  readonly number: number
-  readonly askedMs: number
 }
 
 const cacheOf = oncePer(
@@ -140,12 +133,16 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     }
     evictOldest(denials, maxKeys)
   }
-  const begin = (): Call => ({ number: ++cache.calls, askedMs: stopwatch() })
-  const learn = (ops: readonly Take[], taken: readonly Taken[], { number, askedMs }: Call): void => {
+  const learn = (ops: readonly Take[], taken: readonly Taken[], number: number, askedMs: number): void => {
+    let hasDenied = false
+    let hasRefunded = false
+    // Loops, because this runs for each request.
+    for (const { allowed } of taken) hasDenied ||= !allowed
+    for (const { step } of ops) hasRefunded ||= step.increment < 0
     // A denial that is not cached may have changed the state, too: by a quota of another length.
-    if (number > cache.lastInvalidation && !taken.every(isAllowed)) remember(ops, taken, askedMs)
+    if (number > cache.lastInvalidation && hasDenied) remember(ops, taken, askedMs)
     else if (denials.size > 0) forget(ops)
-    if (ops.some(isRefund)) cache.lastInvalidation = cache.calls
+    if (hasRefunded) cache.lastInvalidation = cache.calls
   }
   const forget = (keys: readonly StateKey[]): void => {
     for (const key of keys) denials.delete(shortStateName(key) ?? '')
@@ -160,27 +157,34 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
     throw error
   }
 
+  /** Asks the store, and learns from its answer. */
+  const ask = async (ops: readonly Take[], at: Micros | undefined, deadline?: Deadline): Promise<readonly Taken[]> => {
+    const number = ++cache.calls
+    const askedMs = stopwatch()
+    let taken: readonly Taken[]
+    try {
+      taken = await store.take(ops, at, deadline)
+    } catch (error) {
+      return fail(ops, error)
+    }
+    learn(ops, taken, number, askedMs)
+    return taken
+  }
+
   return {
     ...storeTraits(store),
     take(ops, at, deadline) {
       const recalled = recall(ops, at)
-      if (recalled) return Promise.resolve(recalled)
-      const call = begin()
-      return store.take(ops, at, deadline).then(
-        (taken) => {
-          learn(ops, taken, call)
-          return taken
-        },
-        (error: unknown) => fail(ops, error),
-      )
+      return recalled ? Promise.resolve(recalled) : ask(ops, at, deadline)
     },
     ...takingEach(store, (batches, at, deadline, takeEach) => {
       const recalled = batches.map((ops) => recall(ops, at)).filter((taken) => taken !== undefined)
       if (recalled.length === batches.length) return Promise.resolve(recalled)
-      const call = begin()
+      const number = ++cache.calls
+      const askedMs = stopwatch()
       return takeEach(batches, at, deadline).then(
         (answers) => {
-          for (const [i, taken] of answers.entries()) learn(batches[i] as readonly Take[], taken, call)
+          for (const [i, taken] of answers.entries()) learn(batches[i] as readonly Take[], taken, number, askedMs)
           return answers
         },
         (error: unknown) => fail(batches.flat(), error),

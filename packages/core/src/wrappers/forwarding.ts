@@ -12,16 +12,16 @@ import {
 
 // The methods that a wrapper has only if its store has them.
 
+type Traits = Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'checkQuota' | 'scope'>
+
 /** The traits that a wrapper copies from its store; `keyInStore` returns the key that the store sees. */
-export const storeTraits = (
-  store: Store,
-  keyInStore: (key: StateKey) => StateKey = (key) => key,
-): Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'> => {
-  const traits: Pick<Store, 'slotOf' | 'shardOf' | 'maxLogLimit' | 'scope'> = {
+export const storeTraits = (store: Store, keyInStore: (key: StateKey) => StateKey = (key) => key): Traits => {
+  const traits: Traits = {
     scope: printed(scopeOf(store)),
     ...(store.slotOf && { slotOf: (key) => (store as Required<Store>).slotOf(keyInStore(key)) }),
     ...(store.shardOf && { shardOf: (key) => (store as Required<Store>).shardOf(keyInStore(key)) }),
     ...(store.maxLogLimit !== undefined && { maxLogLimit: store.maxLogLimit }),
+    ...(store.checkQuota && { checkQuota: (quota) => store.checkQuota?.(quota) }),
   }
   return withRemoteConfig(traits, remoteConfigOf(store))
 }

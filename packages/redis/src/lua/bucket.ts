@@ -1,10 +1,6 @@
 import { LONGEST_STEP, MOST_RETURNED } from '@spillway/core/internal'
 
-/**
- * The bucket kernel in Lua: the arithmetic of `kernels/bucket.ts` of core. A bucket without a
- * refill schedule is stepped without a function call: calls cost the most time here.
- */
-export const bucketLua: string = /* lua */ `
+const text = (): string => /* lua */ `
 local function tickOf(now, schedule)
   return floor((now + schedule.offset) / schedule.interval) * schedule.amount
 end
@@ -150,7 +146,6 @@ kernels.bucket = {
       place = place + 2
     end
     if written and (grossNext ~= next or grossEarly ~= nextEarly) then
-      -- An answer of 2 announces what gross is later than next.
       reply[answer], reply[place], place = 2, grossNext - next, place + 1
       if step.fraction then reply[place], place = grossEarly, place + 1 end
     end
@@ -168,3 +163,11 @@ kernels.bucket = {
   emptyAt = function(state, step) return fullBy(state) + (step.start and step.start.keep or 0) end,
 }
 `
+
+/**
+ * The bucket kernel in Lua: the arithmetic of `kernels/bucket.ts` of core. A bucket without a
+ * refill schedule is stepped without a function call: calls cost the most time here. An answer of 2 announces how much later
+ * `gross` is than the new state.
+ */
+// A call, so that bundlers leave it out: a template with numbers of another package might do something.
+export const bucketLua: string = /* @__PURE__ */ text()

@@ -1,6 +1,6 @@
 import { LONGEST, MOST_SCALE } from '@spillway/core/internal'
 import { bucketLua } from './bucket.ts'
-import { headLua, runLua } from './take.ts'
+import { definitionsLua } from './take.ts'
 
 /**
  * The function that users call directly. It checks its arguments, builds the same step as core does for a token bucket's
@@ -101,5 +101,5 @@ end)
  * await redis.call('FUNCTION', 'LOAD', 'REPLACE', functionLua)
  */
 export const functionLua: string = `#!lua name=spillway
-local function make()${headLua}${bucketLua}${runLua}${consumeLua}end
+local function make()${definitionsLua([bucketLua])}${consumeLua}end
 ${registerLua}`

@@ -1,6 +1,6 @@
 /**
  * Takes from plain buckets: each call takes one step of a continuously refilling bucket. It is the bucket kernel for states
- * of one number and for those with a part of a microsecond. A key with any other state goes through `run`, whose
+ * of one number and for those with a part of a microsecond, which begin with an `e`. A key with any other state goes through `run`, whose
  * definitions are executed only then: they cost more than a take.
  *
  * A step is three numbers, or six if a unit does not take whole microseconds: increment, how far ahead of now the bucket may
@@ -44,7 +44,7 @@ for i = 1, #KEYS do
   local raw = states[i]
   local tat, early = now, 0
   if raw then
-    if byte(raw) == 101 then -- e
+    if byte(raw) == 101 then
       tat = nil
       local sound, moment, parts, part, gross = pcall(cmsgpack.unpack, sub(raw, 2))
       if sound and type(moment) == 'number' and type(part) == 'number' and gross == nil then

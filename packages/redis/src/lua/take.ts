@@ -6,15 +6,16 @@ local kernels = {}
 `
 
 /**
- * Reads the states, runs the steps of each batch in order, and writes the changed states.
+ * Reads the states, runs the steps of each batch in order, and writes each changed state once, after all batches. A key expires
+ * one minute after its state. A value in any other format counts as no state. `usedBy` is that of core: what a state of another
+ * kernel has counted, since when, and a time.
  *
  * `batches` is a flat array: for each batch the number of its ops, then for each op the index of its key in `keys` and
  * the index of its step. The reply is a flat array: the time, then the result of each op. Times in results are relative
  * to that time, because small numbers are encoded, sent and parsed faster. Every number is whole and below 2^53. None is
  * passed to `tostring`, which keeps 14 digits; `redis.call` keeps 17.
  */
-export const runLua = /* lua */ `
--- A value in any other format counts as no state.
+const runLua = /* lua */ `
 local function decode(raw)
   if not raw then return nil end
   local moment = tonumber(raw)
@@ -56,7 +57,6 @@ local function decode(raw)
   return nil
 end
 
--- What a state of another kernel has counted, as usedBy of core: units, since when, and a time.
 local function usedBy(state, now, span)
   if type(state) == 'table' and state.level then
     local ends = state['until']
@@ -137,7 +137,6 @@ local function run(keys, now, steps, batches)
     end
   end
 
-  -- Each changed state is written once, after all batches. A key expires one minute after its state.
   for key, step in pairs(changed) do
     local kernel = kernels[step.kernel]
     local left = ceil(max(kernel.emptyAt(states[key], step) - now, 0) / 1000) + 60000
@@ -146,6 +145,9 @@ local function run(keys, now, steps, batches)
   return reply
 end
 `
+
+/** The definitions of a script that runs these kernels. */
+export const definitionsLua = (kernels: readonly string[]): string => [headLua, ...kernels, runLua].join('')
 
 /** The end of the script. `ARGV` is the time or an empty string, the steps, and the batches; the last two are JSON arrays. */
 export const takeLua = /* lua */ `

@@ -1,7 +1,6 @@
 import { LONGEST } from '@spillway/core/internal'
 
-/** The warm-up kernel in Lua: the arithmetic of `kernels/warm-up.ts` of core. */
-export const warmUpLua: string = /* lua */ `
+const text = (): string => /* lua */ `
 local function dividedUp(x, y, divisor)
   local high = floor(y / ${2 ** 17})
   local low = y - high * ${2 ** 17}
@@ -81,3 +80,7 @@ kernels['warm-up'] = {
   emptyAt = function(state, step) return state.writtenAt + state.ahead + max(2 * step.half - state.cold, 0) end,
 }
 `
+
+/** The warm-up kernel in Lua: the arithmetic of `kernels/warm-up.ts` of core. */
+// A call, so that bundlers leave it out: a template with numbers of another package might do something.
+export const warmUpLua: string = /* @__PURE__ */ text()

@@ -33,7 +33,12 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/remote/breaker.ts',
     seed: 10,
     property: 'circuitsClose',
-    replaced: [['if (isProbe) circuit.probeUntilMs = 0', 'if (isProbe) circuit.probeUntilMs = Infinity']],
+    replaced: [
+      [
+        'if (attempt?.isProbe) attempt.circuit.probeUntilMs = 0',
+        'if (attempt?.isProbe) attempt.circuit.probeUntilMs = Infinity',
+      ],
+    ],
   },
   {
     name: 'a denial by one store leaves the units of another',
@@ -84,7 +89,12 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/remote/deadline.ts',
     seed: 1,
     property: 'stallsAreNoFailures',
-    replaced: [['stop = afterIo(callback)', 'callback()']],
+    replaced: [
+      [
+        'if (immediate === undefined) timer.',
+        'if (immediate !== null) timer.onExpired()\n    else if (immediate === undefined) timer.',
+      ],
+    ],
   },
   {
     name: 'a denial says a wait that is 1 % too short',
@@ -138,6 +148,6 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/remote/deadline.ts',
     seed: 63,
     property: 'stallsAreNoFailures',
-    replaced: [['if (overrunMs <= 0) return expired()', 'if (overrunMs <= Number.POSITIVE_INFINITY) return expired()']],
+    replaced: [['if (overrunMs > 0) {', 'if (overrunMs > Number.POSITIVE_INFINITY) {']],
   },
 ]

@@ -4,7 +4,7 @@ import type { Planted } from '../defect.ts'
 export const REDIS_DEFECTS: readonly Planted[] = [
   {
     name: 'stores of one client have deny caches of their own',
-    file: 'redis/src/store.ts',
+    file: 'redis/src/layers.ts',
     seed: 419,
     property: 'denialsAreTrue',
     replaced: [['scope: scopeOf(client, options) })', 'scope: {} })']],
@@ -34,10 +34,10 @@ export const REDIS_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'a reset overtakes the calls of its tick',
-    file: 'redis/src/store.ts',
+    file: 'redis/src/base-store.ts',
     seed: 47,
     property: 'resetsDeleteStates',
-    replaced: [['// Earlier checks must run before the deletion.\n      flush()', '']],
+    replaced: [['// Earlier checks must run before the deletion.\n      calls.flush()', '']],
   },
   {
     name: 'an answer that a hash slot moves opens the circuit',

@@ -7,7 +7,7 @@ export const WRAPPERS_DEFECTS: readonly Planted[] = [
     file: 'core/src/wrappers/deny-cache.ts',
     seed: 35,
     property: 'denialsAreTrue',
-    replaced: [['number > cache.lastInvalidation && !taken', '!taken']],
+    replaced: [['number > cache.lastInvalidation && hasDenied', 'hasDenied']],
   },
   {
     name: 'a reset leaves the lease',
