@@ -127,7 +127,7 @@ describe('when a quota changes', () => {
 })
 
 test('headers advertise the longest period, and the time until the period’s end', () => {
-  const item = (quota: Quota) => headerItem({ name: 'plan', quota }).policy
+  const item = (quota: Quota) => headerItem({ name: 'plan', quota }).policy[1]
   expect(item(perMonth(1_000))).toBe('"plan";q=1000;w=2678400')
   expect(item(calendarWindow({ limit: 1_000, unit: 'week' }))).toBe('"plan";q=1000;w=604800')
   expect(item(daily('Europe/Berlin', 1_000))).toBe('"plan";q=1000;w=86400')

@@ -22,7 +22,7 @@ const remaining: Field = { one: ({ decision }) => String(integer(decision.remain
 /** The fields by format, newest first. Drafts 8 to 11 are one format: they define the same fields and parameters. */
 export const FIELDS: Readonly<Record<Wire, Readonly<Record<string, Field>>>> = {
   'draft-11': {
-    'RateLimit-Policy': listing(({ item, pk }) => item.policy + pk),
+    'RateLimit-Policy': listing(({ item, pk }) => item.policy[1] + pk),
     RateLimit: listing(({ decision, item, pk }) => limitItem(decision, item, pk)),
   },
   'draft-7': {

@@ -25,10 +25,8 @@ export interface NamedQuota extends UnitOptions {
 
 /** The parts of a policy's headers that are the same for every request, formatted once. */
 export interface HeaderItem {
-  /** `"name";q=100;w=60`: what drafts 8 to 11 list in `RateLimit-Policy`. */
-  readonly policy: string
-  /** That header, of a policy without partitions. */
-  readonly header: Header
+  /** `RateLimit-Policy` of drafts 8 to 11, without a partition: `"name";q=100;w=60`. */
+  readonly policy: Header
   /** `"name";r=`: the start of its item in their `RateLimit`. */
   readonly rest: string
   /** `100;w=60`: what drafts 6 and 7 list in `RateLimit-Policy`. */
@@ -50,7 +48,7 @@ export function checkUnit(unit: unknown): void {
 /** A policy's item with another name in it. */
 export function renamedItem({ policy, rest, ...item }: HeaderItem, name: string, headerName: string): HeaderItem {
   const renamed = (text: string): string => quoted(headerName) + text.slice(quoted(name).length)
-  return { ...item, ...policyOf(renamed(policy)), rest: renamed(rest) }
+  return { ...item, policy: [policy[0], renamed(policy[1])], rest: renamed(rest) }
 }
 
 /** Formats the parts of a policy's headers that are the same for every request. */
@@ -58,17 +56,12 @@ export function headerItem({ name, quota, unit }: NamedQuota): HeaderItem {
   const { limit, window } = advertised(quota)
   const qu = unit === undefined ? '' : `;qu=${quoted(unit)}`
   return {
-    ...policyOf(`${quoted(name)};q=${limit};w=${window}${qu}`),
+    policy: ['RateLimit-Policy', `${quoted(name)};q=${limit};w=${window}${qu}`],
     rest: `${quoted(name)};r=`,
     numbers: `${limit};w=${window}`,
     limit,
   }
 }
-
-const policyOf = (policy: string): Pick<HeaderItem, 'policy' | 'header'> => ({
-  policy,
-  header: ['RateLimit-Policy', policy],
-})
 
 /** The largest loss of rate from rounding a window up to whole seconds, if the limit is the burst. */
 const TOLERATED_LOSS = 0.1

@@ -10,7 +10,7 @@ export function plainHeaders(acquisition: Acquisition, names?: ShownNames): read
   const { policy, pk } = checks[0] as HttpCheck
   const item = names === undefined ? policy.item : itemOf(policy, names)
   const headers: Header[] = [
-    pk === '' ? item.header : ['RateLimit-Policy', item.policy + pk],
+    pk === '' ? item.policy : [item.policy[0], item.policy[1] + pk],
     ['RateLimit', limitItem(decision, item, pk)],
   ]
   return decision.allowed ? headers : withRetryAfter(headers, decision.retryAfterMs)

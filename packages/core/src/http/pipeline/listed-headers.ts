@@ -13,7 +13,7 @@ const LONGEST = 8_000
 /** The headers of several policies, in the newest draft. */
 export function listedHeaders(acquisition: Acquisition, names?: ShownNames): readonly Header[] {
   const listed = fitting(resultsOf(acquisition, names), (some) => [
-    ['RateLimit-Policy', some.map(({ item, pk }) => item.policy + pk).join(', ')],
+    ['RateLimit-Policy', some.map(({ item, pk }) => item.policy[1] + pk).join(', ')],
     ['RateLimit', some.map(({ decision, item, pk }) => limitItem(decision, item, pk)).join(', ')],
   ])
   return withRetryAfter(listed, waitMsOf(acquisition.decision))
