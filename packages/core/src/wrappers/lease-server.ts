@@ -2,7 +2,7 @@ import { StoreError, withLate } from '../common/errors.ts'
 import type { Micros } from '../common/time.ts'
 import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
-import { laterBy, partsBetween } from '../kernels/fraction.ts'
+import { laterBy, MOST_SCALE, partsBetween } from '../kernels/fraction.ts'
 import { expiredError, isExpired, latestDeadline } from '../remote/deadline.ts'
 import type { StateKey, Store } from '../stores/store.ts'
 import {
@@ -28,6 +28,13 @@ export interface Waiter extends Call {
   readonly resolve: (taken: BucketTaken | Promise<BucketTaken>) => void
   readonly reject: (error: unknown) => void
 }
+
+/** The parts of ticks that requests take together. Above what any bucket has, their sum is denied: it is counted no further. */
+export const partsOfAll = (waiters: readonly Waiter[]): number =>
+  Math.min(
+    waiters.reduce((sum, { take }) => sum + partsOf(take.step), 0),
+    MOST_SCALE + 1,
+  )
 
 /** Answers a waiting request that needs no call: by what it was given, or because it has stopped waiting. */
 export function isServed(waiter: Waiter, taken: BucketTaken | undefined): boolean {
@@ -161,11 +168,10 @@ export function leaseServer(
   const lease = async (entry: LeaseEntry, first: Waiter, waiters: readonly Waiter[], parts: number): Promise<void> => {
     const { lease: old } = entry
     const { take, at } = first
-    const needed = waiters.reduce((sum, each) => sum + partsOf(each.take.step), 0)
     entry.lease = undefined
     entry.askedMs = stopwatch()
     try {
-      const step = stepOf(take.step, Math.max(parts, needed))
+      const step = stepOf(take.step, Math.max(parts, partsOfAll(waiters)))
       const taken = await askFor(
         entry,
         { take, at, deadline: latestDeadline(waiters.map((each) => each.deadline)) },

@@ -5,7 +5,7 @@ import { sizesUpTo } from '../limiter/up-to.ts'
 import { latestDeadline } from '../remote/deadline.ts'
 import type { Store } from '../stores/store.ts'
 import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf } from './lease.ts'
-import { isServed, rejectAll, returnLease, type Waiter } from './lease-server.ts'
+import { isServed, partsOfAll, rejectAll, returnLease, type Waiter } from './lease-server.ts'
 import type { Answer } from './lease-size.ts'
 import { type Entry, type LeaseServer, type Leasing, newEntry } from './leasing.ts'
 import {
@@ -143,8 +143,7 @@ export function shareServer(
   /** Answers the waiting requests with one share, and keeps the rest of it. */
   const share = async (entry: ShareEntry, call: Call, waiters: readonly Waiter[]): Promise<void> => {
     const { step } = call.take
-    const needed = waiters.reduce((sum, each) => sum + partsOf(each.take.step), 0)
-    const wanted = Math.max(partsFor(entry, call), needed, partsOf(step))
+    const wanted = Math.max(partsFor(entry, call), partsOfAll(waiters), partsOf(step))
     const askedMs = stopwatch()
     entry.askedMs = askedMs
     const granted = await acquire(entry, call, wanted)
