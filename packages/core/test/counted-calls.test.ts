@@ -1,6 +1,6 @@
 import { fakeClock, faultyStore, modelStore, START } from '@spillway/conformance'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { httpGuard } from '../src/http/index.ts'
+import { httpGuard, type Match } from '../src/http/index.ts'
 import { perMinute, perSecond, rateLimiter, type Store, slidingLog } from '../src/index.ts'
 import { degradedQuota } from '../src/quotas/degraded-quota.ts'
 import { type FakeRequest, reader, setUp } from './fake-request.ts'
@@ -36,12 +36,18 @@ describe('a wait calls its store', () => {
   })
 })
 
-test('a tier asks its match function once, in a framework with empty parameters', async () => {
+// Reproduces a bug: a function in a list with a path was asked twice.
+test.each<[string, readonly Match[]]>([
+  ['alone', []],
+  ['beside a path', [{ path: '/users/:id' }]],
+  ['beside a method', [{ method: 'POST' }]],
+])('a tier asks its match function once, %s, in a framework with empty parameters', async (_, others) => {
   let calls = 0
-  const match = (): boolean => {
+  const asked = (): boolean => {
     calls++
     return false
   }
+  const match = [asked, ...others]
   const guard = httpGuard<FakeRequest>(
     { store: modelStore(() => START), policies: [{ name: 'a', quota: perMinute(1), tiers: 'plan', match }] },
     { ...reader, hasEmptyParameters: () => true },

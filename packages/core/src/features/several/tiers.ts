@@ -17,9 +17,9 @@ export interface TieredPolicy<R, S> extends MatchingPolicy<R, S> {
 /** The test of a path with empty parameters, which a function and other conditions than a path do not distinguish. */
 export const emptyMatcher = <R>(options: object, requestSources: RequestSources<R>): Read<R, boolean> | undefined => {
   const { match } = options as MatchOptions<R>
-  const isAboutPath = [match].flat().some((each) => typeof each === 'object' && each.path !== undefined)
-  return isAboutPath && requestSources.reader.hasEmptyParameters !== undefined
-    ? matcher('match', match, requestSources)
+  const ofPaths = [match ?? []].flat().filter((each) => typeof each === 'object' && each.path !== undefined)
+  return ofPaths.length > 0 && requestSources.reader.hasEmptyParameters !== undefined
+    ? matcher('match', ofPaths, requestSources)
     : undefined
 }
 
