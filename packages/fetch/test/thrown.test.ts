@@ -23,6 +23,9 @@ test.each<[string, unknown, number]>([
   ['an error of h3 1', Object.assign(new Error('no'), { statusCode: 401 }), 401],
   ['what SvelteKit throws', { status: 307, location: '/login' }, 307],
   ['a Response', new Response('no', { status: 403 }), 403],
+  ['a Response that is no error', new Response('yes', { status: 200 }), 200],
+  ['a Response that cannot be sent', Response.error(), 500],
+  ['an upgrade', Object.defineProperty(new Response(null), 'status', { value: 101 }), 500],
   ['notFound() of Next.js', nextError('NEXT_HTTP_ERROR_FALLBACK;404'), 404],
   ['redirect() of Next.js', nextError('NEXT_REDIRECT;replace;/a;404;307;'), 307],
   ['another error with a digest', nextError('123;404'), 500],
@@ -36,6 +39,18 @@ test.each<[string, unknown, number]>([
   await expect(handler(new Request('http://localhost/'))).rejects.toBe(thrown)
   await settled()
   expect([statuses, await left()]).toEqual([[status], 8])
+})
+
+test('a Response that a handler throws is settled by its headers', async () => {
+  const store = memoryStore({ clock: fakeClock() })
+  const settle = ({ headers }: Response): number => Number(headers.get('x-tokens'))
+  const limit = rateLimit({ quota: perMinute(10), key: () => 'ann', cost: 5, settle, store })
+  const handler = limit((): Response => {
+    throw new Response('no', { status: 403, headers: { 'x-tokens': '3' } })
+  })
+  await expect(handler(new Request('http://localhost/'))).rejects.toBeInstanceOf(Response)
+  await settled()
+  expect((await rateLimiter({ quota: perMinute(10), store }).peek('ann')).remaining).toBe(7)
 })
 
 // Bun's handlers return nothing for an upgrade, crossws passes its hooks beside a response that is not sent, and Deno and

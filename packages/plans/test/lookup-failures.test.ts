@@ -31,6 +31,15 @@ describe('a lookup that fails', () => {
     expect(await after(10, plan('bob'))).toBe('pro')
   })
 
+  test('is not remembered for a key that is deleted', async () => {
+    const { db, plan } = setUp({ default: 'free' })
+    db.down = true
+    expect(await after(10, plan('bob'))).toBe('free')
+    db.down = false
+    plan.delete('bob')
+    expect(await after(10, plan('bob'))).toBe('pro')
+  })
+
   test('rejects with its own error if there is neither', async () => {
     const { db, plan } = setUp()
     db.down = true

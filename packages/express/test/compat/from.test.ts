@@ -5,7 +5,15 @@ import { MemoryStore } from 'express-rate-limit'
 import request from 'supertest'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fromExpressRateLimitStore, toExpressRateLimitStore } from '../../src/compat/index.ts'
-import { fixedWindow, memoryStore, perMinute, rateLimit, rateLimiter, slidingWindow } from '../../src/index.ts'
+import {
+  calendarWindow,
+  fixedWindow,
+  memoryStore,
+  perMinute,
+  rateLimit,
+  rateLimiter,
+  slidingWindow,
+} from '../../src/index.ts'
 import { stopClock } from './pair.ts'
 
 // A store of express-rate-limit under the limiters of Spillway. A minute's window begins with a key's first request.
@@ -152,9 +160,12 @@ test('it rejects quotas and policies that it cannot count', async () => {
 test.each([
   ['slidingWindow', slidingWindow({ limit: 5, window: '1m' })],
   ['a window of another length', fixedWindow({ limit: 5, window: '2m', align: 'first' })],
+  ['a window of the clock', fixedWindow({ limit: 5, window: '1m' })],
+  ['a large window of the clock', fixedWindow({ limit: 2 ** 45, window: '1m' })],
+  ['a day of a calendar', calendarWindow({ limit: 5, unit: 'day', timeZone: 'Europe/Paris' }), 86_400_000],
   ['a bucket', perMinute(5)],
-])('their store takes no %s', async (_what, other) => {
-  const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs })
+])('their store takes no %s', async (_what, other, length = windowMs) => {
+  const store = fromExpressRateLimitStore(new MemoryStore(), { windowMs: length })
   await expect(async () => rateLimiter({ quota: other, store, onStoreError: 'throw' }).consume('a')).rejects.toThrow(
     'counts fixedWindow(',
   )
