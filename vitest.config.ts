@@ -50,6 +50,7 @@ const LONGEST: ReadonlySet<string> = new Set(
     'test/faults/matrix.test.ts',
     'test/hostile.test.ts',
     'test/lifecycle.test.ts',
+    'test/lone-counter.test.ts',
     'test/packages/declarations.test.ts',
     'test/packages/export-sizes.test.ts',
     'test/serverless.test.ts',
