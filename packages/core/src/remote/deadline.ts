@@ -58,7 +58,8 @@ export abstract class DeadlineTimer {
     this.deadline = deadline
   }
 
-  protected abstract onExpired(): void
+  /** For its timer, when the event loop has read from its sockets. */
+  abstract onExpired(): void
 
   protected startTimer(): void {
     this.#firstMs = leftMs(this.deadline)
@@ -73,34 +74,34 @@ export abstract class DeadlineTimer {
   #count(millis: number): void {
     const span = Math.min(millis, LONGEST_TIMER)
     this.#restMs = millis - span
-    this.#timer = setTimeout(DeadlineTimer.#onTimer, Math.ceil(span), this)
+    this.#timer = setTimeout(onTimer, Math.ceil(span), this)
   }
 
-  static #onTimer(this: void, timer: DeadlineTimer): void {
-    if (timer.#restMs > 0) {
-      timer.#count(timer.#restMs)
+  /** For its timer: extends the deadline if that is late, and otherwise lets the event loop read first. */
+  onTimer(): void {
+    if (this.#restMs > 0) {
+      this.#count(this.#restMs)
       return
     }
-    if (timer.#firstMs !== undefined) {
+    if (this.#firstMs !== undefined) {
       // Of a deadline that had passed already, the timer is not late by that.
-      const overrunMs = Math.min(timer.#firstMs, 0) - leftMs(timer.deadline)
-      timer.#firstMs = undefined
+      const overrunMs = Math.min(this.#firstMs, 0) - leftMs(this.deadline)
+      this.#firstMs = undefined
       if (overrunMs > 0) {
         const extraMs = Math.max(overrunMs, 1)
-        timer.deadline.atMs += overrunMs + extraMs
-        timer.#count(extraMs)
+        this.deadline.atMs += overrunMs + extraMs
+        this.#count(extraMs)
         return
       }
     }
-    if (immediate === undefined) timer.#timer = setTimeout(DeadlineTimer.#onIoRead, 0, timer)
-    else timer.#immediate = immediate(DeadlineTimer.#onIoRead, timer)
-  }
-
-  /** The event loop has read from its sockets. */
-  static #onIoRead(this: void, timer: DeadlineTimer): void {
-    timer.onExpired()
+    if (immediate === undefined) this.#timer = setTimeout(onIoRead, 0, this)
+    else this.#immediate = immediate(onIoRead, this)
   }
 }
+
+// Not static methods: a class that refers to itself stays in bundles that do not use it.
+const onTimer = (timer: DeadlineTimer): void => timer.onTimer()
+const onIoRead = (timer: DeadlineTimer): void => timer.onExpired()
 
 /** Rounded to the microsecond: a floating-point error would cost a millisecond. */
 const leftMs = ({ atMs }: Deadline): number => Math.round((atMs - monotonicMs()) * 1000) / 1000
@@ -114,7 +115,7 @@ class CallbackTimer extends DeadlineTimer {
     this.startTimer()
   }
 
-  protected onExpired(): void {
+  onExpired(): void {
     this.#callback()
   }
 }

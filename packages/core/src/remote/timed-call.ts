@@ -85,7 +85,7 @@ export abstract class TimedCall<A, T> extends DeadlineTimer implements AnyCall {
     return result
   }
 
-  protected onExpired(): void {
+  onExpired(): void {
     const answer = this.#answer as Promise<A>
     this.#late = this.#checked(answer)
     this.#fail(timeoutError(this.store, this.deadline.spanMs, this.#late))
