@@ -243,7 +243,7 @@ test.each([
   [
     'a wrong option',
     () => remoteStore(faultyStore(memoryStore()), { dedline: 1 } as never),
-    'Did you mean "deadline"?',
+    'It knows deadline, onStoreError, replicas.',
   ],
   [
     'a wrong mode',

@@ -76,8 +76,9 @@ const REMOTE = ['deadline', 'onStoreError', 'replicas']
  * the deadline, the circuit breaker and the failure mode of a limiter.
  *
  * @example
- * const redisStore = createRedisStore(buckets, denyCache)
- * const limiter = rateLimiter({ quota: perMinute(100), store: redisStore(new Redis()) })
+ * import { buckets, createRedisStore, denyCache } from '@spillway/redis/lean'
+ *
+ * const store = createRedisStore(buckets, denyCache)(redis, { deadline: '20ms' })
  *
  * @throws `QuotaError` `ERR_SPILLWAY_OPTION` if a feature is none
  */
