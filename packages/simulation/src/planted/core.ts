@@ -91,8 +91,8 @@ export const CORE_DEFECTS: readonly Planted[] = [
     property: 'stallsAreNoFailures',
     replaced: [
       [
-        'if (immediate === undefined) timer.',
-        'if (immediate !== null) timer.onExpired()\n    else if (immediate === undefined) timer.',
+        'if (immediate === undefined) this.',
+        'if (immediate !== null) this.onExpired()\n    else if (immediate === undefined) this.',
       ],
     ],
   },
