@@ -109,11 +109,12 @@ function completing(
   stepOptions?: StepOptions,
 ): Acquire {
   const isWatched = verb !== 'refund' && verb !== 'peek' && configs.some(({ thresholds }) => thresholds !== undefined)
-  if (!isWatched && !(spills && needsUnits(verb))) return acquireOnce
+  const maySpill = spills && needsUnits(verb)
+  if (!isWatched && !maySpill) return acquireOnce
   const again: Acquire = (checks) => calling(verb, configsOf(checks), stepOptions)(checks)
   return (checks) => {
     const first = acquireOnce(checks)
-    const last = spills && needsUnits(verb) ? andThen(first, (known) => spillOver(known, checks, again)) : first
+    const last = maySpill ? andThen(first, (known) => spillOver(known, checks, again)) : first
     return isWatched ? andThen(last, watchThresholds) : last
   }
 }
