@@ -68,6 +68,13 @@ async function bundle(folder) {
   writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs", "sideEffects": false }\n')
 }
 
+/**
+ * The same code with what is beyond ASCII, which stands in strings and regular expressions only, written by its number: V8 reads
+ * a file of ASCII with a tenth less work. @param {string} code
+ */
+const inAscii = (code) =>
+  code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 /** What is left of comments is what tools read: editors show those of the declarations. */
 const COMMENTS = { annotation: true, jsdoc: false, legal: false }
 
@@ -83,7 +90,10 @@ const bundleOf = (input, extension, options) =>
 /** @param {Input} input @param {string} to */
 async function writeModules(input, to) {
   const bundled = await bundleOf(input, '.js', { platform: 'neutral' })
-  await bundled.write({ dir: to, format: 'es', ...sharedAs('shared'), comments: COMMENTS })
+  const { output } = await bundled.write({ dir: to, format: 'es', ...sharedAs('shared'), comments: COMMENTS })
+  for (const chunk of output) {
+    if (chunk.type === 'chunk') writeFileSync(join(to, chunk.fileName), inAscii(chunk.code))
+  }
 }
 
 /** @param {Input} input @param {string} to */
@@ -103,7 +113,7 @@ async function writeCommonJs(input, to) {
   for (const chunk of output) {
     if (chunk.type !== 'chunk') continue
     const callable = chunk.isEntry && chunk.exports.includes('default') ? CALLABLE : ''
-    const code = withValues(chunk.code)
+    const code = inAscii(withValues(chunk.code))
     writeFileSync(join(to, chunk.fileName), chunk.isEntry ? code + callable : withOneExport(code))
   }
 }
