@@ -1,5 +1,6 @@
 import {
   type AdapterParts,
+  type DecisionReader,
   type Denial,
   isAbandoned,
   type LimitOf,
@@ -13,11 +14,9 @@ import type { settleLater } from './sent.ts'
 import type { settleIn } from './settle-in.ts'
 
 /** The plugin of a lean entry. */
-export interface LeanRateLimit {
+export interface LeanRateLimit extends DecisionReader<Request> {
   /** Limits every request to an app, with a route or without: pass it to `app.use`. */
   <App extends AnyElysia>(app: App): App
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(request: Request): RequestDecision | undefined
 }
 
 /** What only some features need of this adapter. */
@@ -83,8 +82,5 @@ function denied({ method }: Request, { status, contentType, headers, body, respo
   return new Response(method === 'HEAD' ? null : body || null, { status, headers: fields })
 }
 
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
+/** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (request: Request): RequestDecision | undefined => decisions().get(request)

@@ -1,11 +1,4 @@
-import {
-  ALL_PARTS,
-  type ByKey,
-  httpGuard,
-  type RateLimitOptions as Options,
-  type PolicyOptions,
-  type RequestDecision,
-} from '@spillway/core/http'
+import { ALL_PARTS, type HttpLimiter, httpGuard, type RateLimitOptions as Options } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { AnyElysia } from 'elysia'
 import { limitOf } from './middleware.ts'
@@ -17,15 +10,10 @@ import { settleIn } from './settle-in.ts'
 export type RateLimitOptions<Name extends string = string> = Options<RequestContext, Response, Name, undefined>
 
 /** The plugin, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends ByKey<Name> {
+export interface RateLimit<Name extends string = string>
+  extends HttpLimiter<RequestContext, Response, Name, undefined, Request> {
   /** Limits every request to an app, with a route or without: pass it to `app.use`. */
   <App extends AnyElysia>(app: App): App
-  /**
-   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
-   */
-  decisionOf(request: Request): RequestDecision<Name> | undefined
-  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<RequestContext, Response, string, undefined>[]): void
 }
 
 /**

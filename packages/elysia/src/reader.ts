@@ -2,8 +2,10 @@ import {
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
+  type PlainReader,
   pathBelow,
   type RequestReader,
+  type RouteReader,
   type RuntimeContext,
   srvxContext,
   targetOf,
@@ -47,7 +49,7 @@ function queriesOf({ request: { url } }: RequestContext): readonly string[] {
 }
 
 /** What every limiter reads of a request. */
-export const plainReader: Omit<RequestReader<RequestContext>, 'path' | 'query'> = {
+export const plainReader: PlainReader<RequestContext> = {
   address: peer,
   peer,
   method: ({ request }) => request.method,
@@ -60,8 +62,7 @@ export const plainReader: Omit<RequestReader<RequestContext>, 'path' | 'query'> 
 }
 
 /** What selectors and matches read of a request. */
-export const routeReader: Pick<RequestReader<RequestContext>, 'path' | 'query'> &
-  Partial<RequestReader<RequestContext>> = {
+export const routeReader: RouteReader<RequestContext> = {
   path: pathOf,
   pathInMount: ({ prefix = '', request }: PrefixedContext) =>
     prefix === '' ? undefined : pathBelow(prefix, new URL(request.url).pathname),

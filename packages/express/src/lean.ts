@@ -1,13 +1,4 @@
-import {
-  type CreateRateLimit,
-  creatorOf,
-  type Feature,
-  type Framework,
-  type LeanRateLimitFor,
-  type SelectorTypes,
-  selectors as selectorsOfCore,
-  withParts,
-} from '@spillway/core/http/lean'
+import * as core from '@spillway/core/http/lean'
 import { memoryStore } from '@spillway/memory/lean'
 import type { Request, Response } from 'express'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
@@ -19,21 +10,19 @@ export * from '@spillway/memory/lean-adapter'
 export { decisionOf, type LeanRateLimit } from './middleware.ts'
 
 /** The types of Express. */
-export interface ExpressTypes extends Framework {
-  readonly request: Request
-  readonly response: Response
-  readonly answer: Response
-}
+export interface ExpressTypes extends core.Framework<Request, Response> {}
 
 /** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
-export const selectors: Feature<SelectorTypes> = /* @__PURE__ */ withParts(selectorsOfCore, { reader: routeReader })
+export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
+  reader: routeReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
-export const createRateLimit: CreateRateLimit<ExpressTypes, LeanRateLimit> = /* @__PURE__ */ creatorOf(
+export const createRateLimit: core.CreateRateLimit<ExpressTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
   memoryStore,
   limitOf,
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: LeanRateLimitFor<never, ExpressTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, ExpressTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()

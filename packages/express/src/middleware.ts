@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type AdapterParts, type LimitOf, nodeMiddleware, type RequestDecision, withGuard } from '@spillway/core/http'
+import {
+  type AdapterParts,
+  type DecisionReader,
+  type LimitOf,
+  nodeMiddleware,
+  type RequestDecision,
+  withGuard,
+} from '@spillway/core/http'
 import type { Request, Response } from 'express'
 
 declare global {
@@ -11,13 +18,11 @@ declare global {
   }
 }
 
+/** With the types of Node, so that later handlers of a route keep the types of its parameters. */
+export type Handler = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void
+
 /** The middleware of a lean entry. */
-export interface LeanRateLimit {
-  /** The types of Node, so that later handlers of a route keep the types of its parameters. */
-  (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): void
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(req: Request): RequestDecision | undefined
-}
+export interface LeanRateLimit extends Handler, DecisionReader<Request> {}
 
 /** Makes middleware of a guard. */
 export const limitOf: LimitOf<Request, Response, AdapterParts<Request>, LeanRateLimit> = (guard, parts) => {
@@ -25,8 +30,5 @@ export const limitOf: LimitOf<Request, Response, AdapterParts<Request>, LeanRate
   return withGuard(middleware as LeanRateLimit, guard)
 }
 
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
+/** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (req: Request): RequestDecision | undefined => req.rateLimit

@@ -1,31 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import {
-  ALL_PARTS,
-  type ByKey,
-  httpGuard,
-  type RateLimitOptions as Options,
-  type PolicyOptions,
-  type RequestDecision,
-} from '@spillway/core/http'
+import { ALL_PARTS, type HttpLimiter, httpGuard, type RateLimitOptions as Options } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { Request, Response } from 'express'
-import { limitOf } from './middleware.ts'
+import { type Handler, limitOf } from './middleware.ts'
 import { reader } from './reader.ts'
 
 /** The options of `rateLimit`. */
 export type RateLimitOptions<Name extends string = string> = Options<Request, Response, Name>
 
 /** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends ByKey<Name> {
-  /** The types of Node, so that later handlers of a route keep the types of its parameters. */
-  (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): void
-  /**
-   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
-   */
-  decisionOf(req: Request): RequestDecision<Name> | undefined
-  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<Request, Response>[]): void
-}
+export interface RateLimit<Name extends string = string> extends Handler, HttpLimiter<Request, Response, Name> {}
 
 /**
  * Returns middleware that limits requests: by default, each client address, in memory. Throws a `QuotaError` if an option

@@ -1,5 +1,12 @@
 import { type Logger, QuotaError } from '@spillway/core'
-import { type AdapterParts, type LimitOf, type RequestDecision, type Verdict, withGuard } from '@spillway/core/http'
+import {
+  type AdapterParts,
+  type DecisionReader,
+  type LimitOf,
+  type RequestDecision,
+  type Verdict,
+  withGuard,
+} from '@spillway/core/http'
 import { calledByHand, formatValue, warnOnce } from '@spillway/core/internal'
 import type {
   FastifyInstance,
@@ -18,10 +25,7 @@ declare module 'fastify' {
 }
 
 /** The hook of a lean entry, which is also a plugin. */
-export interface LeanRateLimit extends onRequestHookHandler, FastifyPluginCallback {
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(request: FastifyRequest): RequestDecision | undefined
-}
+export interface LeanRateLimit extends onRequestHookHandler, FastifyPluginCallback, DecisionReader<FastifyRequest> {}
 
 /** Makes a hook of a guard. */
 export const limitOf: LimitOf<FastifyRequest, FastifyReply, AdapterParts<FastifyRequest>, LeanRateLimit> = (
@@ -137,8 +141,5 @@ function follow(
   else own.then((known) => deny(reply, known)).catch((error) => isLate(reply) || done(error))
 }
 
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
+/** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (request: FastifyRequest): RequestDecision | undefined => request.rateLimit

@@ -1,12 +1,5 @@
 import { QuotaError } from '@spillway/core'
-import {
-  ALL_PARTS,
-  type ByKey,
-  httpGuard,
-  type RateLimitOptions as Options,
-  type PolicyOptions,
-  type RequestDecision,
-} from '@spillway/core/http'
+import { ALL_PARTS, type HttpLimiter, httpGuard, type RateLimitOptions as Options } from '@spillway/core/http'
 import { hasMethod } from '@spillway/core/internal'
 import { memoryStore } from '@spillway/memory'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
@@ -23,14 +16,7 @@ export type RateLimitOptions<Name extends string = string> = Options<FastifyRequ
 export interface RateLimit<Name extends string = string>
   extends onRequestHookHandler,
     FastifyPluginCallback,
-    ByKey<Name> {
-  /**
-   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
-   */
-  decisionOf(request: FastifyRequest): RequestDecision<Name> | undefined
-  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<FastifyRequest, FastifyReply>[]): void
-}
+    HttpLimiter<FastifyRequest, FastifyReply, Name> {}
 
 /**
  * Returns an `onRequest` hook for the app or for a route, which is also a plugin. It limits requests: by default, each

@@ -3,15 +3,17 @@ import {
   fastifyTrustsEveryProxy,
   hidesBody,
   nodeHeader,
+  type PlainReader,
   pathBelow,
   type Query,
   type RequestReader,
+  type RouteReader,
   whenDisconnected,
 } from '@spillway/core/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** What every limiter reads of a request. */
-export const plainReader: Omit<RequestReader<FastifyRequest>, 'path' | 'query'> = {
+export const plainReader: PlainReader<FastifyRequest> = {
   address: ({ ip }) => ip,
   peer: ({ socket }) => socket.remoteAddress,
   trustsEveryProxy: fastifyTrustsEveryProxy,
@@ -24,8 +26,7 @@ export const plainReader: Omit<RequestReader<FastifyRequest>, 'path' | 'query'> 
 }
 
 /** What selectors and matches read of a request. */
-export const routeReader: Pick<RequestReader<FastifyRequest>, 'path' | 'query'> &
-  Partial<RequestReader<FastifyRequest>> = {
+export const routeReader: RouteReader<FastifyRequest> = {
   path: fastifyPath,
   hasEmptyParameters: () => true,
   pathInMount: (request) =>

@@ -1,14 +1,4 @@
-import {
-  type CreateRateLimit,
-  creatorOf,
-  type Feature,
-  type Framework,
-  type LeanRateLimitFor,
-  type SelectorTypes,
-  type SettlingTypes,
-  selectors as selectorsOfCore,
-  withParts,
-} from '@spillway/core/http/lean'
+import * as core from '@spillway/core/http/lean'
 import { memoryStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
@@ -22,23 +12,21 @@ export type { LeanRateLimit } from './middleware.ts'
 export { decisionOf } from './reader.ts'
 
 /** The types of handlers of fetch requests. */
-export interface FetchTypes extends Framework {
-  readonly request: Request
-  readonly response: Response
-  readonly answer: undefined
-}
+export interface FetchTypes extends core.Framework<Request, Response, undefined> {}
 
 /** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
-export const selectors: Feature<SelectorTypes> = /* @__PURE__ */ withParts(selectorsOfCore, { reader: routeReader })
+export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
+  reader: routeReader,
+})
 /** `refundIf`, `countIf`, `settle` and `countPreflight`: what a response shows about the cost of its request. */
-export const settling: Feature<SettlingTypes> = /* @__PURE__ */ withParts(settlingInMemory, { settler })
+export const settling: core.Feature<core.SettlingTypes> = /* @__PURE__ */ core.withParts(settlingInMemory, { settler })
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
-export const createRateLimit: CreateRateLimit<FetchTypes, LeanRateLimit> = /* @__PURE__ */ creatorOf(
+export const createRateLimit: core.CreateRateLimit<FetchTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
   memoryStore,
   limitOf,
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: LeanRateLimitFor<never, FetchTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, FetchTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()

@@ -1,8 +1,8 @@
 import {
   type AdapterParts,
+  type DecisionReader,
   isAbandoned,
   type LimitOf,
-  type RequestDecision,
   UPGRADED,
   withGuard,
 } from '@spillway/core/http'
@@ -19,13 +19,11 @@ export type Handler<R extends Request, Rest extends readonly unknown[], A> = (
 ) => A | Promise<A>
 
 /** Wraps a handler in the limit of a lean entry. */
-export interface LeanRateLimit {
+export interface LeanRateLimit extends DecisionReader<Request> {
   /** Wraps a handler. The result has the same parameters, including what the runtime passes beside the request. */
   <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
     handler: Handler<R, Rest, A>,
   ): (request: R, ...rest: Rest) => Promise<Response | A>
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(request: Request): RequestDecision | undefined
 }
 
 /** What only some features need of this adapter. */

@@ -1,11 +1,4 @@
-import {
-  ALL_PARTS,
-  type ByKey,
-  httpGuard,
-  type RateLimitOptions as Options,
-  type PolicyOptions,
-  type RequestDecision,
-} from '@spillway/core/http'
+import { ALL_PARTS, type HttpLimiter, httpGuard, type RateLimitOptions as Options } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import { type Handler, limitOf } from './middleware.ts'
 import { reader } from './reader.ts'
@@ -18,17 +11,11 @@ export type RateLimitOptions<Name extends string = string> = Options<Request, Re
  * Wraps a handler in the limit, with its decisions, its counts by key, and a way to replace its policies without losing
  * counts.
  */
-export interface RateLimit<Name extends string = string> extends ByKey<Name> {
+export interface RateLimit<Name extends string = string> extends HttpLimiter<Request, Response, Name, undefined> {
   /** Wraps a handler. The result has the same parameters, including what the runtime passes beside the request. */
   <R extends Request, Rest extends readonly unknown[], A extends Response | undefined>(
     handler: Handler<R, Rest, A>,
   ): (request: R, ...rest: Rest) => Promise<Response | A>
-  /**
-   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
-   */
-  decisionOf(request: Request): RequestDecision<Name> | undefined
-  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<Request, Response, string, undefined>[]): void
 }
 
 /**

@@ -3,8 +3,10 @@ import {
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
+  type PlainReader,
   type RequestDecision,
   type RequestReader,
+  type RouteReader,
   targetOf,
   type Verdict,
   whenAbandoned,
@@ -48,7 +50,7 @@ export function decisionOf(request: Request): RequestDecision | undefined {
 const peer = (request: Request): string | undefined => connectionAddress(request, records().get(request)?.context)
 
 /** What every limiter reads of a request. */
-export const plainReader: Omit<RequestReader<Request>, 'path' | 'query'> = {
+export const plainReader: PlainReader<Request> = {
   address: peer,
   peer,
   method: ({ method }) => method,
@@ -60,7 +62,7 @@ export const plainReader: Omit<RequestReader<Request>, 'path' | 'query'> = {
 }
 
 /** What selectors and matches read of a request. */
-export const routeReader: Pick<RequestReader<Request>, 'path' | 'query'> = {
+export const routeReader: RouteReader<Request> = {
   path: ({ url }) => targetOf(url).path || '/',
   query: ({ url }) => targetOf(url).query,
 }

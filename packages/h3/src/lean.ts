@@ -1,16 +1,4 @@
-import {
-  type AnswerTypes,
-  answers as answersOfCore,
-  type CreateRateLimit,
-  creatorOf,
-  type Feature,
-  type Framework,
-  type LeanRateLimitFor,
-  type SelectorTypes,
-  type SettlingTypes,
-  selectors as selectorsOfCore,
-  withParts,
-} from '@spillway/core/http/lean'
+import * as core from '@spillway/core/http/lean'
 import { memoryStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import type { H3Event } from 'h3'
@@ -24,28 +12,28 @@ export * from '@spillway/memory/lean-adapter'
 export { decisionOf, type LeanRateLimit } from './middleware.ts'
 
 /** The types of h3. */
-export interface H3Types extends Framework {
-  readonly request: H3Event
-  readonly response: H3Event
-  readonly answer: undefined
-}
+export interface H3Types extends core.Framework<H3Event, H3Event, undefined> {}
 
 /** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
-export const selectors: Feature<SelectorTypes> = /* @__PURE__ */ withParts(selectorsOfCore, { reader: routeReader })
+export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
+  reader: routeReader,
+})
 /** `onDenied` and `problem`: how denied requests are answered. */
-export const answers: Feature<AnswerTypes> = /* @__PURE__ */ withParts(answersOfCore, { reader: responseReader })
+export const answers: core.Feature<core.AnswerTypes> = /* @__PURE__ */ core.withParts(core.answers, {
+  reader: responseReader,
+})
 /** `refundIf`, `countIf`, `settle` and `countPreflight`: what a response shows about the cost of its request. */
-export const settling: Feature<SettlingTypes> = /* @__PURE__ */ withParts(settlingInMemory, {
+export const settling: core.Feature<core.SettlingTypes> = /* @__PURE__ */ core.withParts(settlingInMemory, {
   whenSent,
   reader: responseReader,
 })
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
-export const createRateLimit: CreateRateLimit<H3Types, LeanRateLimit> = /* @__PURE__ */ creatorOf(
+export const createRateLimit: core.CreateRateLimit<H3Types, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
   memoryStore,
   limitOf,
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: LeanRateLimitFor<never, H3Types, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, H3Types, LeanRateLimit> = /* @__PURE__ */ createRateLimit()

@@ -1,5 +1,6 @@
 import {
   type AdapterParts,
+  type DecisionReader,
   type Denial,
   type Header,
   isAbandoned,
@@ -25,11 +26,9 @@ declare module 'h3' {
 type Next = Parameters<Middleware>[1]
 
 /** The middleware of a lean entry, which is also a plugin. */
-export interface LeanRateLimit extends Middleware {
+export interface LeanRateLimit extends Middleware, DecisionReader<H3Event> {
   /** As a plugin, it limits the whole app. */
   (app: H3): void
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(event: H3Event): RequestDecision | undefined
 }
 
 /** What only some features need of this adapter. */
@@ -119,8 +118,5 @@ function denied(event: H3Event, { status, contentType, headers, body, response }
   return new Response(event.req.method === 'HEAD' ? null : body || null, { status, headers: fields })
 }
 
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
+/** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (event: H3Event): RequestDecision | undefined => event.context.rateLimit

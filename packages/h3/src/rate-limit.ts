@@ -1,11 +1,4 @@
-import {
-  ALL_PARTS,
-  type ByKey,
-  httpGuard,
-  type RateLimitOptions as Options,
-  type PolicyOptions,
-  type RequestDecision,
-} from '@spillway/core/http'
+import { ALL_PARTS, type HttpLimiter, httpGuard, type RateLimitOptions as Options } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { H3, H3Event, Middleware } from 'h3'
 import { limitOf } from './middleware.ts'
@@ -16,15 +9,11 @@ import { whenSent } from './sent.ts'
 export type RateLimitOptions<Name extends string = string> = Options<H3Event, H3Event, Name, undefined>
 
 /** The middleware, which is also a plugin, with its decisions and a way to replace its policies. */
-export interface RateLimit<Name extends string = string> extends Middleware, ByKey<Name> {
+export interface RateLimit<Name extends string = string>
+  extends Middleware,
+    HttpLimiter<H3Event, H3Event, Name, undefined> {
   /** As a plugin, it limits the whole app. */
   (app: H3): void
-  /**
-   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
-   */
-  decisionOf(event: H3Event): RequestDecision<Name> | undefined
-  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<H3Event, H3Event, string, undefined>[]): void
 }
 
 /**

@@ -2,7 +2,9 @@ import {
   connectionAddress,
   fetchHeader,
   hidesBody,
+  type PlainReader,
   type RequestReader,
+  type RouteReader,
   type RuntimeContext,
   srvxContext,
   whenAbandoned,
@@ -40,7 +42,7 @@ function wholePathOf(event: H3Event): readonly string[] {
 }
 
 /** What every limiter reads of a request. */
-export const plainReader: Omit<RequestReader<H3Event>, 'path' | 'query'> = {
+export const plainReader: PlainReader<H3Event> = {
   // Not `event.req.ip`: with `trustProxy` it is what the client has written first into X-Forwarded-For.
   address: peer,
   peer,
@@ -54,7 +56,7 @@ export const plainReader: Omit<RequestReader<H3Event>, 'path' | 'query'> = {
 }
 
 /** What selectors and matches read of a request. */
-export const routeReader: Pick<RequestReader<H3Event>, 'path' | 'query'> & Partial<RequestReader<H3Event>> = {
+export const routeReader: RouteReader<H3Event> = {
   path: pathOf,
   wholePath: wholePathOf,
   query: ({ url }) => url.search.slice(1),

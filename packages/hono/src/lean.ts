@@ -1,20 +1,5 @@
 import { missingHeaders } from '@spillway/core/http'
-import {
-  type AnswerTypes,
-  answers as answersOfCore,
-  type CreateRateLimit,
-  creatorOf,
-  type Feature,
-  type Framework,
-  type HeaderTypes,
-  headerForms as headerFormsOfCore,
-  type LeanRateLimitFor,
-  plainMissing,
-  type SelectorTypes,
-  type SettlingTypes,
-  selectors as selectorsOfCore,
-  withParts,
-} from '@spillway/core/http/lean'
+import * as core from '@spillway/core/http/lean'
 import { memoryStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import type { Context } from 'hono'
@@ -30,36 +15,34 @@ export * from '@spillway/memory/lean-adapter'
 export { decisionOf, type LeanRateLimit } from './middleware.ts'
 
 /** The types of Hono. */
-export interface HonoTypes extends Framework {
-  readonly request: Context
-  readonly response: Context
-  readonly answer: Context
-}
+export interface HonoTypes extends core.Framework<Context> {}
 
 /** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
-export const selectors: Feature<SelectorTypes> = /* @__PURE__ */ withParts(selectorsOfCore, { reader: routeReader })
+export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
+  reader: routeReader,
+})
 /** `headers`, `exposeHeaders`, `jitter` and `unit`: what headers report, and in which form. */
-export const headerForms: Feature<HeaderTypes> = /* @__PURE__ */ withParts(headerFormsOfCore, {
+export const headerForms: core.Feature<core.HeaderTypes> = /* @__PURE__ */ core.withParts(core.headerForms, {
   missing: missingHeaders,
 })
 /** `onDenied` and `problem`: how denied requests are answered. */
-export const answers: Feature<AnswerTypes> = /* @__PURE__ */ withParts(answersOfCore, {
+export const answers: core.Feature<core.AnswerTypes> = /* @__PURE__ */ core.withParts(core.answers, {
   answered,
   reader: responseReader,
 })
 /** `refundIf`, `countIf`, `settle` and `countPreflight`: what a response shows about the cost of its request. */
-export const settling: Feature<SettlingTypes> = /* @__PURE__ */ withParts(settlingInMemory, {
+export const settling: core.Feature<core.SettlingTypes> = /* @__PURE__ */ core.withParts(settlingInMemory, {
   settlesLater,
   reader: responseReader,
 })
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
-export const createRateLimit: CreateRateLimit<HonoTypes, LeanRateLimit> = /* @__PURE__ */ creatorOf(
+export const createRateLimit: core.CreateRateLimit<HonoTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
   memoryStore,
   limitOf,
-  { missing: plainMissing },
+  { missing: core.plainMissing },
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: LeanRateLimitFor<never, HonoTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, HonoTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()

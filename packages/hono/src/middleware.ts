@@ -1,5 +1,6 @@
 import {
   type AdapterParts,
+  type DecisionReader,
   type Denial,
   isAbandoned,
   isCookie,
@@ -29,10 +30,7 @@ export interface Outcome {
 
 /** The middleware of a lean entry. */
 // biome-ignore lint/suspicious/noExplicitAny: as in Hono's middleware, of any app
-export interface LeanRateLimit extends MiddlewareHandler<any> {
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(c: Context): RequestDecision | undefined
-}
+export interface LeanRateLimit extends MiddlewareHandler<any>, DecisionReader<Context> {}
 
 /** What only some features need of this adapter. */
 export interface HonoParts extends AdapterParts<Context> {
@@ -59,10 +57,7 @@ export const limitOf: LimitOf<Context, Context, HonoParts, LeanRateLimit> = (gua
   return withGuard(middleware, guard)
 }
 
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
+/** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (c: Context): RequestDecision | undefined => c.get('rateLimit')
 
 const isOver = (c: Context, waited: boolean): boolean => c.finalized || isAbandoned(c.req.raw, c.env, waited)

@@ -3,7 +3,7 @@ import {
   fetchHeader,
   hasHiddenBody,
   incomingOf,
-  type RequestReader,
+  type PlainReader,
   whenAbandoned,
 } from '@spillway/core/http'
 import type { Context } from 'hono'
@@ -34,7 +34,7 @@ export function identityOf(c: Context): object {
 }
 
 /** What every limiter reads of a request. */
-export const plainReader: Omit<RequestReader<Context>, 'path' | 'query'> = {
+export const plainReader: PlainReader<Context> = {
   address: peer,
   peer,
   method: (c) => c.req.method,

@@ -1,10 +1,9 @@
 import {
   ALL_PARTS,
-  type ByKey,
+  type HttpLimiter,
   httpGuard,
   missingHeaders,
   type RateLimitOptions as Options,
-  type PolicyOptions,
   type RequestDecision,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
@@ -19,15 +18,11 @@ import { settlesLater } from './sent.ts'
 export type RateLimitOptions<Name extends string = string, E extends Env = any> = Options<Context<E>, Context<E>, Name>
 
 /** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends MiddlewareHandler<Counted<Name>>, ByKey<Name> {
+export interface RateLimit<Name extends string = string>
+  extends MiddlewareHandler<Counted<Name>>,
+    HttpLimiter<Context, Context, Name> {
   /** For calls by middleware, whose context may have any variables and bindings. */
   <E extends Env, P extends string, I extends Input>(c: Context<E, P, I>, next: Next): ReturnType<MiddlewareHandler>
-  /**
-   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
-   */
-  decisionOf(c: Context): RequestDecision<Name> | undefined
-  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<Context, Context>[]): void
 }
 
 /** The variables that later handlers in one chain read with `c.get('rateLimit')`. */

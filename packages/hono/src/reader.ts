@@ -1,9 +1,9 @@
-import { LooseUrl, pathBelow, type RequestReader } from '@spillway/core/http'
+import { LooseUrl, pathBelow, type RequestReader, type RouteReader } from '@spillway/core/http'
 import type { Context } from 'hono'
 import { plainReader } from './plain-reader.ts'
 
 /** What selectors and matches read of a request. */
-export const routeReader: Pick<RequestReader<Context>, 'path' | 'query'> & Partial<RequestReader<Context>> = {
+export const routeReader: RouteReader<Context> = {
   path: (c) => c.req.path,
   // `app.use('/api/*', …)`, also by `app.route('/api', …)`.
   pathInMount: ({ req }) => (req.routePath.endsWith('*') ? pathBelow(req.routePath.slice(0, -1), req.path) : undefined),

@@ -1,5 +1,6 @@
 import {
   type AdapterParts,
+  type DecisionReader,
   type Denial,
   type Header,
   isOver,
@@ -21,10 +22,7 @@ declare module 'koa' {
 }
 
 /** The middleware of a lean entry. */
-export interface LeanRateLimit extends Middleware {
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(ctx: Context): RequestDecision | undefined
-}
+export interface LeanRateLimit extends Middleware, DecisionReader<Context> {}
 
 /** Makes middleware of a guard. */
 export const limitOf: LimitOf<Context, Context, AdapterParts<Context>, LeanRateLimit> = (
@@ -102,8 +100,5 @@ function keepHeaders(ctx: Context, headers: readonly Header[]): void {
   }
 }
 
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
+/** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (ctx: Context): RequestDecision | undefined => lastValueOf(ctx.req)

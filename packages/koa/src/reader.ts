@@ -1,4 +1,12 @@
-import { hidesBody, NODE_PARAMETERS, nodeHeader, type RequestReader, whenClosed } from '@spillway/core/http'
+import {
+  hidesBody,
+  NODE_PARAMETERS,
+  nodeHeader,
+  type PlainReader,
+  type RequestReader,
+  type RouteReader,
+  whenClosed,
+} from '@spillway/core/http'
 import type { Context } from 'koa'
 
 /**
@@ -45,7 +53,7 @@ function attempt(read: () => string | null): string | undefined {
 }
 
 /** What every limiter reads of a request. */
-export const plainReader: Omit<RequestReader<Context>, 'path' | 'query'> = {
+export const plainReader: PlainReader<Context> = {
   // Koa has an empty text for no address.
   address: (ctx) => ctx.ip || undefined,
   peer: (ctx) => ctx.req.socket.remoteAddress,
@@ -60,7 +68,7 @@ export const plainReader: Omit<RequestReader<Context>, 'path' | 'query'> = {
 }
 
 /** What selectors and matches read of a request. */
-export const routeReader: Pick<RequestReader<Context>, 'path' | 'query'> & Partial<RequestReader<Context>> = {
+export const routeReader: RouteReader<Context> = {
   path: pathOf,
   wholePath: wholePathOf,
   pathInMount: ({ mountPath, path }) => (mountPath ? path : undefined),

@@ -49,6 +49,8 @@ export {
   type ByKey,
   type ByKeyOptions,
   type DecisionEvent,
+  type DecisionReader,
+  type HttpLimiter,
   inNetworks,
   ipKey,
   type KeyOption,

@@ -1,15 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { nodePlainReader, nodeRouteReader } from '@spillway/core/http'
-import {
-  type CreateRateLimit,
-  creatorOf,
-  type Feature,
-  type Framework,
-  type LeanRateLimitFor,
-  type SelectorTypes,
-  selectors as selectorsOfCore,
-  withParts,
-} from '@spillway/core/http/lean'
+import * as core from '@spillway/core/http/lean'
 import { memoryStore } from '@spillway/memory/lean'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
 
@@ -19,21 +10,19 @@ export * from '@spillway/memory/lean-adapter'
 export { decisionOf, type LeanRateLimit } from './middleware.ts'
 
 /** The types of Node. */
-export interface NodeTypes extends Framework {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly answer: ServerResponse
-}
+export interface NodeTypes extends core.Framework<IncomingMessage, ServerResponse> {}
 
 /** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
-export const selectors: Feature<SelectorTypes> = /* @__PURE__ */ withParts(selectorsOfCore, { reader: nodeRouteReader })
+export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
+  reader: nodeRouteReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
-export const createRateLimit: CreateRateLimit<NodeTypes, LeanRateLimit> = /* @__PURE__ */ creatorOf(
+export const createRateLimit: core.CreateRateLimit<NodeTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   nodePlainReader,
   memoryStore,
   limitOf,
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: LeanRateLimitFor<never, NodeTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, NodeTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()

@@ -3,6 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import {
   type AdapterParts,
+  type DecisionReader,
   type LimitOf,
   type NodeNext,
   nodeMiddleware,
@@ -18,7 +19,7 @@ export type AnyRequest = IncomingMessage | Http2ServerRequest
 export type AnyResponse = ServerResponse | Http2ServerResponse | Duplex
 
 /** The middleware of a lean entry. */
-export interface LeanRateLimit {
+export interface LeanRateLimit extends DecisionReader<AnyRequest> {
   /**
    * Calls `next()` if the request is allowed, and answers it otherwise. If the limiter fails, it calls `next(error)`, or
    * answers with 500 if `next` takes no parameter.
@@ -26,8 +27,6 @@ export interface LeanRateLimit {
   (req: AnyRequest, res: AnyResponse, next: NodeNext): void
   /** Resolves to whether the request is allowed. If it is not, it has been answered. Never rejects. */
   (req: AnyRequest, res: AnyResponse): Promise<boolean>
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(req: AnyRequest): RequestDecision | undefined
 }
 
 /** Makes middleware of a guard. */
@@ -44,9 +43,6 @@ export const limitOf: LimitOf<IncomingMessage, ServerResponse, AdapterParts<Inco
   return withGuard(limit as LeanRateLimit, guard)
 }
 
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
+/** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (req: AnyRequest): RequestDecision | undefined =>
   (req as { rateLimit?: RequestDecision }).rateLimit

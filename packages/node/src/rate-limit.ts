@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   ALL_PARTS,
-  type ByKey,
+  type HttpLimiter,
   httpGuard,
   type NodeNext,
   nodeReader,
   type RateLimitOptions as Options,
-  type PolicyOptions,
-  type RequestDecision,
 } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import { type AnyRequest, type AnyResponse, limitOf } from './middleware.ts'
@@ -16,7 +14,8 @@ import { type AnyRequest, type AnyResponse, limitOf } from './middleware.ts'
 export type RateLimitOptions<Name extends string = string> = Options<IncomingMessage, ServerResponse, Name>
 
 /** The middleware, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends ByKey<Name> {
+export interface RateLimit<Name extends string = string>
+  extends HttpLimiter<IncomingMessage, ServerResponse, Name, ServerResponse, AnyRequest> {
   /**
    * Calls `next()` if the request is allowed, and answers it otherwise. If the limiter fails, it calls `next(error)`, or
    * answers with 500 if `next` takes no parameter.
@@ -24,12 +23,6 @@ export interface RateLimit<Name extends string = string> extends ByKey<Name> {
   (req: AnyRequest, res: AnyResponse, next: NodeNext): void
   /** Resolves to whether the request is allowed. If it is not, it has been answered. Never rejects. */
   (req: AnyRequest, res: AnyResponse): Promise<boolean>
-  /**
-   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
-   */
-  decisionOf(req: AnyRequest): RequestDecision<Name> | undefined
-  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<IncomingMessage, ServerResponse>[]): void
 }
 
 /**

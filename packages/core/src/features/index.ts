@@ -3,7 +3,7 @@ import { guardOf, type PlainGuard } from '../http/pipeline/guard.ts'
 import { install, type Pipeline } from '../http/pipeline/install.ts'
 import type { AdapterParts } from '../http/pipeline/parts.ts'
 import type { Feature } from '../http/pipeline/seams.ts'
-import type { RequestDecision } from '../http/pipeline/verdict.ts'
+import type { DecisionReader, RequestDecision } from '../http/pipeline/verdict.ts'
 import type { RequestReader } from '../http/requests/reader.ts'
 import { whenAnswered } from '../http/requests/upgrade.ts'
 import type { Store } from '../stores/store.ts'
@@ -58,6 +58,14 @@ export const ALL_PARTS: Required<Pick<AdapterParts<never>, 'join' | 'whenAnswere
 
 /** Installed by the first limiter, not by each import. */
 let full: Pipeline | undefined
+
+/** What the `rateLimit` of every framework returns beside what the framework calls. `Q` is what `decisionOf` takes. */
+export interface HttpLimiter<R, S = unknown, Name extends string = string, A = S, Q = R>
+  extends ByKey<Name>,
+    DecisionReader<Q, Name> {
+  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
+  replace(policies: readonly PolicyOptions<R, S, string, A>[]): void
+}
 
 /** Evaluates a request: synchronously if the store is in memory. */
 export interface Guard<R, S = unknown, Name extends string = string, A = S> extends PlainGuard<R, S> {

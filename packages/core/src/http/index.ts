@@ -4,7 +4,7 @@ export type { ByKey, ByKeyOptions, KeyText } from '../features/by-key/by-key.ts'
 export { type CostOption, costReader } from '../features/costs/request-cost.ts'
 export type { DecisionEvent } from '../features/events/events.ts'
 export type { HeaderForm } from '../features/header-forms/forms.ts'
-export { ALL_PARTS, type Guard, httpGuard } from '../features/index.ts'
+export { ALL_PARTS, type Guard, type HttpLimiter, httpGuard } from '../features/index.ts'
 export { type Match, type MatchOption, matcher } from '../features/matching/match.ts'
 export type { PolicyOptions, RateLimitOptions } from '../features/options.ts'
 export { type KeyOption, type KeySelector, keyReader } from '../features/selectors/selectors.ts'
@@ -23,7 +23,7 @@ export { release, responseTo } from './node/upgrade.ts'
 export { withGuard } from './pipeline/guard.ts'
 export type { AdapterParts, LimitOf } from './pipeline/parts.ts'
 export type { RequestSources } from './pipeline/request-sources.ts'
-export type { RequestDecision, Verdict } from './pipeline/verdict.ts'
+export type { DecisionReader, RequestDecision, Verdict } from './pipeline/verdict.ts'
 export {
   type Closable,
   hidesBody,
@@ -39,7 +39,7 @@ export { fetchHeader, nodeHeader } from './requests/headers.ts'
 export { RequestParts } from './requests/parts.ts'
 export { firstReading, pathBelow, plainPath } from './requests/path.ts'
 export { LooseUrl, type Query } from './requests/query.ts'
-export type { Claims, RequestReader } from './requests/reader.ts'
+export type { Claims, PlainReader, RequestReader, RouteReader } from './requests/reader.ts'
 export { lastValueOf } from './requests/request-state.ts'
 export {
   connectionAddress,

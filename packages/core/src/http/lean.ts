@@ -16,7 +16,7 @@ import { inOrder, plain } from './pipeline/lean.ts'
 import type { AdapterParts, LimitOf } from './pipeline/parts.ts'
 import type { AddressOptions } from './pipeline/request-sources.ts'
 import type { Feature, Framework } from './pipeline/seams.ts'
-import type { RequestReader } from './requests/reader.ts'
+import type { PlainReader, RequestReader } from './requests/reader.ts'
 import { whenAnswered } from './requests/upgrade.ts'
 
 export { type AnswerTypes, answers } from '../features/answers/index.ts'
@@ -124,7 +124,7 @@ export function withParts<F extends Feature>(feature: F, parts: object): F {
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function creatorOf<K extends Framework, P extends AdapterParts<K['request']>, L extends object>(
-  reader: Omit<RequestReader<K['request']>, 'path' | 'query'>,
+  reader: PlainReader<K['request']>,
   defaultStore: () => Store,
   limitOf: LimitOf<K['request'], K['response'], P, L>,
   plainParts: Partial<P> = {},

@@ -1,13 +1,4 @@
-import {
-  type CreateRateLimit,
-  creatorOf,
-  type Feature,
-  type Framework,
-  type LeanRateLimitFor,
-  type SelectorTypes,
-  selectors as selectorsOfCore,
-  withParts,
-} from '@spillway/core/http/lean'
+import * as core from '@spillway/core/http/lean'
 import { memoryStore } from '@spillway/memory/lean'
 import type { H3Event } from 'h3'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
@@ -19,21 +10,19 @@ export * from '@spillway/memory/lean-adapter'
 export { decisionOf, type LeanRateLimit } from './middleware.ts'
 
 /** The types of h3. */
-export interface H3Types extends Framework {
-  readonly request: H3Event
-  readonly response: H3Event
-  readonly answer: undefined
-}
+export interface H3Types extends core.Framework<H3Event, H3Event, undefined> {}
 
 /** Keys by parts of the request, such as `'header:x-api-key'`, and `claims` for `'claim:sub'`. */
-export const selectors: Feature<SelectorTypes> = /* @__PURE__ */ withParts(selectorsOfCore, { reader: routeReader })
+export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
+  reader: routeReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
-export const createRateLimit: CreateRateLimit<H3Types, LeanRateLimit> = /* @__PURE__ */ creatorOf(
+export const createRateLimit: core.CreateRateLimit<H3Types, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
   memoryStore,
   limitOf,
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: LeanRateLimitFor<never, H3Types, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, H3Types, LeanRateLimit> = /* @__PURE__ */ createRateLimit()

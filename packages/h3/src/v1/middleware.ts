@@ -1,6 +1,7 @@
 import {
   type AdapterParts,
   type Answered,
+  type DecisionReader,
   type Denial,
   isAbandoned,
   isOver,
@@ -27,10 +28,7 @@ declare module 'h3' {
 export type Handler = EventHandler<EventHandlerRequest, void | Promise<void>>
 
 /** The event handler of a lean entry. */
-export interface LeanRateLimit extends Handler {
-  /** This limiter's decision about a request; undefined if the request was not counted. */
-  decisionOf(event: H3Event): RequestDecision | undefined
-}
+export interface LeanRateLimit extends Handler, DecisionReader<H3Event> {}
 
 /** Makes an event handler of a guard. */
 export const limitOf: LimitOf<H3Event, H3Event, AdapterParts<H3Event>, LeanRateLimit> = (guard, parts) => {
@@ -105,9 +103,6 @@ function deny(
   res.end(body)
 }
 
-/**
- * The decision of `rateLimit` about a request, the last one if there are several; undefined if the request was not
- * counted.
- */
+/** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (event: H3Event): RequestDecision | undefined =>
   lastValueOf<RequestDecision>(event.node.req) ?? event.context.rateLimit

@@ -1,11 +1,4 @@
-import {
-  ALL_PARTS,
-  type ByKey,
-  httpGuard,
-  type RateLimitOptions as Options,
-  type PolicyOptions,
-  type RequestDecision,
-} from '@spillway/core/http'
+import { ALL_PARTS, type HttpLimiter, httpGuard, type RateLimitOptions as Options } from '@spillway/core/http'
 import { memoryStore } from '@spillway/memory'
 import type { H3Event } from 'h3'
 import { type Handler, limitOf } from './middleware.ts'
@@ -15,14 +8,9 @@ import { reader } from './reader.ts'
 export type RateLimitOptions<Name extends string = string> = Options<H3Event, H3Event, Name, undefined>
 
 /** The event handler, with its decisions, its counts by key, and a way to replace its policies without losing counts. */
-export interface RateLimit<Name extends string = string> extends Handler, ByKey<Name> {
-  /**
-   * This limiter's decision about a request, with its policy names as types; undefined if the request was not counted.
-   */
-  decisionOf(event: H3Event): RequestDecision<Name> | undefined
-  /** Replaces the policies for later requests; policies that keep their names keep their counts. */
-  replace(policies: readonly PolicyOptions<H3Event, H3Event, string, undefined>[]): void
-}
+export interface RateLimit<Name extends string = string>
+  extends Handler,
+    HttpLimiter<H3Event, H3Event, Name, undefined> {}
 
 /**
  * Returns an event handler for `app.use`, for the folder `server/middleware` of Nuxt and Nitro 2, and for `onRequest` of a

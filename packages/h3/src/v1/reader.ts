@@ -2,7 +2,9 @@ import {
   connectionAddress,
   hidesBody,
   nodeHeader,
+  type PlainReader,
   type RequestReader,
+  type RouteReader,
   targetOf,
   whenAbandoned,
   whenClosed,
@@ -92,7 +94,7 @@ export function whenOver({ node, web }: H3Event, listener: () => void): () => vo
 }
 
 /** What every limiter reads of a request. */
-export const plainReader: Omit<RequestReader<H3Event>, 'path' | 'query'> = {
+export const plainReader: PlainReader<H3Event> = {
   address: addressOf,
   peer: addressOf,
   method: ({ method }) => method,
@@ -107,7 +109,7 @@ export const plainReader: Omit<RequestReader<H3Event>, 'path' | 'query'> = {
 }
 
 /** What selectors and matches read of a request. */
-export const routeReader: Pick<RequestReader<H3Event>, 'path' | 'query'> & Partial<RequestReader<H3Event>> = {
+export const routeReader: RouteReader<H3Event> = {
   path: pathOf,
   wholePath: wholePathOf,
   hasEmptyParameters: () => true,

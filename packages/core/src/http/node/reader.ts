@@ -1,7 +1,7 @@
 import { hidesBody, whenClosed, whenDisconnected } from '../requests/closed.ts'
 import { nodeHeader } from '../requests/headers.ts'
 import type { Query } from '../requests/query.ts'
-import type { RequestReader } from '../requests/reader.ts'
+import type { PlainReader, RequestReader, RouteReader } from '../requests/reader.ts'
 import { targetOf } from '../requests/targets.ts'
 import type { NodeRequest, NodeResponse } from './types.ts'
 
@@ -63,7 +63,7 @@ const queryOf = ({ url = '', query }: NodeRequest): Query =>
   query === undefined ? targetOf(url).query : [targetOf(url).query, query]
 
 /** What every limiter reads of requests of `node:http` and `node:http2`. */
-export const nodePlainReader: Omit<RequestReader<NodeRequest>, 'path' | 'query'> = {
+export const nodePlainReader: PlainReader<NodeRequest> = {
   // Fastify's address by its own setting, which @fastify/middie adds to the request.
   address: ({ ip, socket }) => ip ?? socket?.remoteAddress,
   peer: ({ socket }) => socket?.remoteAddress,
@@ -76,8 +76,7 @@ export const nodePlainReader: Omit<RequestReader<NodeRequest>, 'path' | 'query'>
 }
 
 /** What selectors and matches read of such requests. */
-export const nodeRouteReader: Pick<RequestReader<NodeRequest>, 'path' | 'wholePath' | 'pathInMount' | 'query'> &
-  Partial<RequestReader<NodeRequest>> = {
+export const nodeRouteReader: RouteReader<NodeRequest> = {
   path: pathOf,
   wholePath: wholePathOf,
   pathInMount: ({ baseUrl, url = '/' }) => (baseUrl ? readingsOf(url)[0] : undefined),

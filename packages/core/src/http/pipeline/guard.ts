@@ -13,16 +13,14 @@ import { type RequestState, requestStatesFor } from '../requests/request-state.t
 import type { CompiledPolicy, HttpCheck } from './compiled.ts'
 import type { Pipeline } from './install.ts'
 import type { Seams, Setup } from './seams.ts'
-import { CLIENT_CLOSED, PASS, type RequestDecision, type Verdict } from './verdict.ts'
+import { CLIENT_CLOSED, type DecisionReader, PASS, type RequestDecision, type Verdict } from './verdict.ts'
 
 /** Counts a request: from its checks to the verdict, in the same tick if nothing has to be awaited. */
 type Evaluate<R, S> = (parts: RequestParts<R>) => MaybePromise<Verdict<S>>
 
 /** Evaluates a request: synchronously if the store is in memory. */
-export interface PlainGuard<R, S> {
+export interface PlainGuard<R, S> extends DecisionReader<R> {
   (request: R): MaybePromise<Verdict<S>>
-  /** The decision about a request; undefined if the guard has not counted it. */
-  decisionOf(request: R): RequestDecision | undefined
   /** Where its warnings are logged. */
   readonly logger: Logger
   /** Reads and changes the counts of a key, with the feature for that. */

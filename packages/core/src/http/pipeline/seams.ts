@@ -111,12 +111,12 @@ export type Layers = {
 }
 
 /** The types of a framework. */
-export interface Framework {
-  readonly request: unknown
+export interface Framework<R = unknown, S = R, A = S> {
+  readonly request: R
   /** The response that `settle` reads. */
-  readonly response: unknown
+  readonly response: S
   /** The response with which `onDenied` may answer. */
-  readonly answer: unknown
+  readonly answer: A
 }
 
 /** The types of the options of a feature, written with `this['request']`: a lean entry knows which request that is. */

@@ -14,6 +14,12 @@ export interface RequestDecision<Name extends string = string> extends Decision<
   settle(actual: number, policy?: Name): Promise<void>
 }
 
+/** What knows the decisions about requests. */
+export interface DecisionReader<R, Name extends string = string> {
+  /** This limiter's decision about a request, with its policy names as types; undefined if the request was not counted. */
+  decisionOf(request: R): RequestDecision<Name> | undefined
+}
+
 /** The instructions to an adapter for one request. */
 export interface Verdict<S = unknown> {
   /** The decision that handlers read; undefined if the request was not counted. */

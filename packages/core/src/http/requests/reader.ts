@@ -79,3 +79,9 @@ export interface RequestReader<R> {
    */
   onClientClosed(request: R, listener: () => void): () => void
 }
+
+/** What every limiter reads of a request. */
+export type PlainReader<R> = Omit<RequestReader<R>, 'path' | 'query'>
+
+/** What selectors and matches read of a request. */
+export type RouteReader<R> = Pick<RequestReader<R>, 'path' | 'query'> & Partial<RequestReader<R>>
