@@ -3,9 +3,10 @@ import { perMinute, rateLimiter, type Store, withDenyCache, withHashedKeys, with
 import { rateLimit } from '@spillway/fetch'
 import { type Database, postgresStore } from '@spillway/postgres'
 import { type RedisClient, redisStore } from '@spillway/redis'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { createClient } from 'redis'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startRedis } from './services/redis.ts'
 
 // Errors quoted the URL of a database with its password, and the printed store showed its client's.
 const PASSWORD = 'pA/ss@w0rd'
@@ -66,6 +67,35 @@ test.each(Object.keys(clients))('a store of %s prints as its kind and scope, wit
   }
   expect(inspect(store)).toContain("scope: { kind: 'Redis', name: 'shop' }")
   expect(JSON.parse(JSON.stringify(store)).scope).toEqual({ kind: 'Redis', name: 'shop' })
+})
+
+// The errors of ioredis have the arguments of their command: of that which signs in, the password.
+test.each([
+  ['a server', (port: number) => new Redis({ port, password: PASSWORD })],
+  ['a cluster', (port: number) => new Cluster([{ port }], { redisOptions: { password: PASSWORD } })],
+])('a password that %s rejects is in no error', async (_, connect) => {
+  const server = await startRedis({ settings: { requirepass: 'another' } })
+  onTestFinished(() => server.stop())
+  const client = connect(server.port)
+  onTestFinished(() => client.disconnect())
+  const warnings: string[] = []
+  const limiter = rateLimiter({
+    quota,
+    store: redisStore(client),
+    deadline: '2s',
+    onStoreError: 'throw',
+    logger: { warn: (message) => warnings.push(message) },
+  })
+  for (let i = 0; i < 3; i++) {
+    const error: unknown = await limiter.consume('a').then(
+      () => 'nothing was thrown',
+      (thrown: unknown) => thrown,
+    )
+    const text = inspect(error, { depth: 10 })
+    expect(text).toMatch(/WRONGPASS|NOAUTH/)
+    expect(text).not.toContain('w0rd')
+  }
+  expect(warnings.join()).not.toContain('w0rd')
 })
 
 test('the failure of a client is reported without its password', async () => {

@@ -136,8 +136,9 @@ export async function migrated(
 
 /** The version of the database's migration; 0 if there is none. A later version keeps the functions of earlier ones. */
 async function versionOf(run: Run, { table, fn }: Names, until: Until): Promise<number> {
-  // To read the table would wait while it is locked. cspell:ignore regclass
-  const text = `SELECT ${fn('version')}() * (pg_catalog.to_regclass('${table}') IS NOT NULL)::int AS version`
+  // To read the table would wait while it is locked. No operator: `search_path` may find one of another role. cspell:ignore regclass
+  const found = `pg_catalog.to_regclass('${table}')`
+  const text = `SELECT CASE WHEN ${found} IS NULL THEN 0 ELSE ${fn('version')}() END AS version`
   try {
     const [row] = await run({ text, values: [] }, until)
     return (row as { version: number }).version

@@ -54,8 +54,16 @@ export async function sweepAll(run: Run, { call }: Names, batch = 1_000): Promis
 /** Sweeps at intervals, without keeping the process alive. Returns a function that stops it. */
 export function sweepingEvery(every: Duration | undefined, sweepOnce: () => Promise<unknown>): () => void {
   if (every === undefined) return () => {}
-  // Errors are ignored: if the database is down or the table is missing, the next sweep deletes the states.
-  const timer = setInterval(() => sweepOnce().catch(() => {}), millis('postgresStore sweepEvery', every))
+  let isSweeping = false
+  const sweepAlone = async (): Promise<void> => {
+    // One that waits, such as for the table, has a connection of the pool: further ones would use up the others.
+    if (isSweeping) return
+    isSweeping = true
+    // Errors are ignored: if the database is down or the table is missing, the next sweep deletes the states.
+    await sweepOnce().catch(() => {})
+    isSweeping = false
+  }
+  const timer = setInterval(sweepAlone, millis('postgresStore sweepEvery', every))
   timer.unref?.()
   return () => clearInterval(timer)
 }

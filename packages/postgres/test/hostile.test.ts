@@ -18,6 +18,8 @@ import { migrate, migrationSql, sweep } from '../src/index.ts'
 import { pool as owner, server } from './database.ts'
 import { unhurried } from './unhurried.ts'
 
+// cspell:ignore anycompatible anycompatiblearray Ärmel leftarg proargtypes proname proretset prorettype regclass regtype rightarg
+
 // A role that may create in `public`, as every role may by default up to PostgreSQL 14, overloads what the functions call.
 
 const CALENDAR = perMonth(9, { timeZone: 'UTC' })
@@ -80,7 +82,37 @@ const OPERATORS = [
   ),
 ]
 
-let app: pg.Pool
+/** Those of the server itself, which another role's hide if `search_path` has the schema before `pg_catalog`. */
+const EXACT_FUNCTIONS = [
+  'set_config(text, text, bool) RETURNS text',
+  'to_regclass(text) RETURNS regclass',
+  'hashtextextended(text, int8) RETURNS int8',
+  'pg_advisory_xact_lock(int8) RETURNS void',
+  'clock_timestamp() RETURNS timestamptz',
+  'extract(text, timestamptz) RETURNS numeric',
+  'abs(int8) RETURNS int8',
+  'length(text) RETURNS int4',
+  'array_append(anycompatiblearray, anycompatible) RETURNS anycompatiblearray',
+  'string_to_array(text, text) RETURNS text[]',
+]
+const EXACT_OPERATORS = ['int4', 'int8', 'text', 'numeric'].flatMap((type) =>
+  (type === 'text' ? ['||', '=', '<', '>=', '~~'] : ['*', '+', '-', '/', '%', '=', '<>', '<', '<=', '>', '>=']).map(
+    (name) => [name, type, type],
+  ),
+)
+
+/** The usual `search_path`, and one in which the server's own functions and operators come last. */
+const PATHS = ['"$user", public', 'public, pg_catalog']
+
+const pools = new Map<string, pg.Pool>()
+const as = (user: string | undefined, path: string): pg.Pool => {
+  const key = `${user} ${path}`
+  const options = `-c search_path=${path.replaceAll(' ', '')}`
+  const known = pools.get(key) ?? new pg.Pool({ ...server.config, ...(user && { user }), options, max: 2 })
+  pools.set(key, known)
+  return known
+}
+
 beforeAll(async () => {
   await owner.query(`
     CREATE ROLE app LOGIN; CREATE ROLE mallory LOGIN;
@@ -88,9 +120,10 @@ beforeAll(async () => {
   await migrate(owner)
   await owner.query('GRANT SELECT, INSERT, UPDATE, DELETE ON spillway TO app')
   const mallory = new pg.Pool({ ...server.config, user: 'mallory', max: 1 })
-  for (const signature of FUNCTIONS) await mallory.query(`CREATE FUNCTION public.${signature} ${BODY}`)
-  for (const [i, [name, left, right]] of OPERATORS.entries()) {
-    const returns = /[<>=]/.test(name as string) ? 'bool' : left
+  for (const signature of [...FUNCTIONS, ...EXACT_FUNCTIONS])
+    await mallory.query(`CREATE FUNCTION public.${signature} ${BODY}`)
+  for (const [i, [name, left, right]] of [...OPERATORS, ...EXACT_OPERATORS].entries()) {
+    const returns = /[<>=~]/.test(name as string) ? 'bool' : left
     await mallory.query(`CREATE FUNCTION public.op_${i}(${left}, ${right}) RETURNS ${returns} ${BODY}`)
     await mallory.query(
       `CREATE OPERATOR public.${name} (FUNCTION = public.op_${i}, LEFTARG = ${left}, RIGHTARG = ${right})`,
@@ -110,9 +143,8 @@ beforeAll(async () => {
     }
   }
   await mallory.end()
-  app = new pg.Pool({ ...server.config, user: 'app', max: 2 })
 })
-afterAll(() => app.end())
+afterAll(() => Promise.all([...pools.values()].map((each) => each.end())))
 
 const op = (key: string, quota: Quota, verb: Verb = 'consume', cost = 1) => ({
   policy: 'p',
@@ -120,7 +152,9 @@ const op = (key: string, quota: Quota, verb: Verb = 'consume', cost = 1) => ({
   step: stepFor(quota, verb, cost),
 })
 
-describe('the code of a role that may create in the schema is not run', () => {
+describe.each(PATHS)('with search_path = %s, the code of a role that may create in the schema is not run', (path) => {
+  const app = () => as('app', path)
+
   test.each<[string, Quota]>([
     ['bucket', perDay(10)],
     ['bucket with a remainder', perDay(7)],
@@ -130,7 +164,7 @@ describe('the code of a role that may create in the schema is not run', () => {
     ['warm-up', warmingUp({ limit: 10, per: '1s', warmUpPeriod: '1m' })],
     ['penalty', penalty({ after: 2, within: '1m', block: '1h' })],
   ])('by a %s', async (kind, quota) => {
-    const store = unhurried(app)
+    const store = unhurried(app())
     for (let i = 0; i < 12; i++) await store.take([op(kind, quota)])
     await store.take([op(kind, quota, 'peek'), op(`${kind} 2`, quota)])
     await store.take([op(kind, quota, 'refund')])
@@ -139,7 +173,7 @@ describe('the code of a role that may create in the schema is not run', () => {
   })
 
   test('by a quota of another algorithm', async () => {
-    const store = unhurried(app)
+    const store = unhurried(app())
     const quotas = [
       perDay(9),
       slidingWindow({ limit: 9, window: '1m' }),
@@ -150,7 +184,7 @@ describe('the code of a role that may create in the schema is not run', () => {
   })
 
   test('by what deletes and lists', async () => {
-    const store = unhurried(app) as Required<Store>
+    const store = unhurried(app()) as Required<Store>
     await store.take([op('a', perDay(10))])
     for await (const chunk of store.list('p', op('a', perDay(10), 'peek').step)) expect(chunk.length).toBeGreaterThan(0)
     await store.delete([{ policy: 'p', key: 'a' }])
@@ -158,11 +192,14 @@ describe('the code of a role that may create in the schema is not run', () => {
   })
 
   test('by SQL, also of earlier versions', async () => {
-    const { rows } = await app.query(
-      `SELECT allowed, remaining FROM spillway_consume('user:42', 7, '1 minute', cost => 5)`,
+    const { rows } = await app().query(
+      `SELECT allowed, remaining FROM spillway_consume($1, 7, '1 minute', cost => 5)`,
+      [path],
     )
     expect(rows).toEqual([{ allowed: true, remaining: '2' }])
-    const hashed = await app.query(`SELECT allowed FROM spillway_consume('Ärmel/100%', 100, '1 minute', policy => 'ä')`)
+    const hashed = await app().query(
+      `SELECT allowed FROM spillway_consume('Ärmel/100%', 100, '1 minute', policy => 'ä')`,
+    )
     expect(hashed.rows).toEqual([{ allowed: true }])
     const unit = 1_000_000
     const step = `1 0 ${unit} ${unit} ${unit} ${unit} 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0`
@@ -172,17 +209,18 @@ describe('the code of a role that may create in the schema is not run', () => {
       `take_same('p/y'::text, 1, ${[unit, unit, unit, unit, 0, START].map((n) => `${n}::int8`)}, '20000'::text, false)`,
     ]
     for (const call of calls)
-      expect((await app.query(`SELECT public.spillway_${call} AS taken`)).rows[0].taken).toContain(' ')
+      expect((await app().query(`SELECT public.spillway_${call} AS taken`)).rows[0].taken).toContain(' ')
   })
 
   test('by a superuser who sweeps, migrates, or prints the migration', async () => {
-    await unhurried(app).take([op('old', perSecond(1))], START)
-    expect(await sweep(owner)).toBeGreaterThanOrEqual(1)
-    await owner.query('SELECT public.spillway_sweep(10000)')
-    await owner.query(
+    const superuser = as(undefined, path)
+    await unhurried(app()).take([op('old', perSecond(1))], START)
+    expect(await sweep(superuser)).toBeGreaterThanOrEqual(1)
+    await superuser.query('SELECT public.spillway_sweep(10000)')
+    await superuser.query(
       'CREATE OR REPLACE FUNCTION spillway_version() RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT 1 $$',
     )
-    await migrate(owner)
-    await owner.query(migrationSql())
+    await migrate(superuser)
+    await superuser.query(migrationSql())
   })
 })

@@ -55,12 +55,30 @@ describe('sweep', () => {
     const swept = vi.fn(async () => ({ rows: [{ swept: 0 }] }))
     const database: Database = { query: swept, exec: async () => {} }
     const store = postgresStore(database, { sweepEvery: '10m' })
-    vi.advanceTimersByTime(1_800_000)
+    await vi.advanceTimersByTimeAsync(1_800_000)
     expect(swept).toHaveBeenCalledTimes(3)
     store.close()
     vi.advanceTimersByTime(1_800_000)
     expect(swept).toHaveBeenCalledTimes(3)
     vi.useRealTimers()
+  })
+
+  // Reproduces a bug: while the table was locked, sweeps used all connections of the pool.
+  test('with sweepEvery uses one connection, also while it waits', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const own = new pg.Pool({ ...server.config, max: 4 })
+    const store = postgresStore(own, { table: 'waits', sweepEvery: '1s', deadline: '20s' })
+    await take(store, 'a', 1, START)
+    const client = await pool.connect()
+    await client.query('BEGIN; LOCK TABLE waits')
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect([own.totalCount, own.waitingCount]).toEqual([1, 0])
+    await client.query('ROLLBACK')
+    client.release()
+    store.close()
+    vi.useRealTimers()
+    await own.end()
+    expect((await pool.query('SELECT FROM waits')).rowCount).toBe(0)
   })
 })
 

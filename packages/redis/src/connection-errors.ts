@@ -1,4 +1,5 @@
 import { oncePer, setConnectionError } from '@spillway/core/internal'
+import { withoutPassword } from './failure.ts'
 
 /** The methods of clients that emit events. */
 interface Emitter {
@@ -15,7 +16,7 @@ export const keepConnectionErrors: (client: object) => void = /* @__PURE__ */ on
     if (typeof client.on !== 'function') return true
     // A cluster of which no node answers has the error of the last one.
     const keep = (error: unknown): void =>
-      setConnectionError(client, (error as { lastNodeError?: unknown } | null)?.lastNodeError ?? error)
+      setConnectionError(client, withoutPassword((error as { lastNodeError?: unknown } | null)?.lastNodeError ?? error))
     for (const event of ['error', 'node error', 'node-error']) client.on(event, keep)
     return true
   },

@@ -36,6 +36,13 @@ const CLUSTER_HINT =
 /** A client with a timeout of its own for commands: the connection may be silent. */
 const TIMED_OUT = /^(Command )?timed out$/
 
+/** Removes the password from an error of a command that signs in: those of ioredis have its arguments. */
+export function withoutPassword(error: unknown): unknown {
+  const { command } = (error ?? {}) as { readonly command?: { readonly name?: unknown; args: unknown } }
+  if (/^(auth|hello)$/i.test(`${command?.name}`)) (command as { args: unknown }).args = []
+  return error
+}
+
 /** Converts an error to a `StoreError` whose message says what to do. */
 export function failure(error: unknown, { clustered, silenceRemedy }: RedisAdapter): StoreError {
   if (error instanceof StoreError) return error
@@ -45,7 +52,7 @@ export function failure(error: unknown, { clustered, silenceRemedy }: RedisAdapt
   const ofReply = isOfCluster ? CLUSTER_HINT : HINTS.find(([pattern]) => pattern.test(reply))?.[1]
   const hint = TIMED_OUT.test(reply) ? `If the server is up, the connection may be silent. ${silenceRemedy}` : ofReply
   const text = hint === undefined ? message : `${message.replace(/\.?$/, '.')} ${hint}`
-  return new StoreError(`Redis failed: ${text}`, error, {
+  return new StoreError(`Redis failed: ${text}`, withoutPassword(error), {
     healthy: isOfOneCall(reply) && !OF_ANY_SCRIPT.test(reply),
   })
 }
