@@ -3,6 +3,7 @@ import {
   checkCount,
   checkOptions,
   formatValue,
+  hash32,
   hasMethod,
   printableScope,
   REMOTE_LOG_LIMIT,
@@ -123,10 +124,8 @@ function onlyPart(ops: readonly Take[], partOf: (key: StateKey) => string): stri
 const objectOf = (key: string): string =>
   key.length <= LONGEST_NAME ? `key ${key}` : `long key ${key.slice(0, LONGEST_NAME)} ${hashOf(key)}`
 
-/** A hash of 32 bits: FNV-1a, with one more mixing step because FNV-1a hashes of similar strings are close. */
+/** As the remainder is read, the upper bits are mixed into the lower ones. */
 function hashOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  const hash = hash32(text)
   return (hash ^ (hash >>> 13)) >>> 0
 }

@@ -1,3 +1,5 @@
+import { hash32 } from '@spillway/core/internal'
+
 const BITS = 23
 
 /**
@@ -23,11 +25,9 @@ export class DistinctCount {
   }
 }
 
-/** FNV-1a, and the mixing of MurmurHash3 at its end, as only the upper bits are read. */
+/** Mixed as at the end of MurmurHash3, as only the upper bits are read. */
 function hashOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  let hash = hash32(text)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return (hash ^ (hash >>> 16)) >>> 0
 }

@@ -13,6 +13,7 @@ export { digester, hasKnownHashes, hasKnownIndexHashes, smallDigester } from '..
 export { formatThrown, formatValue, markUnsent, type WarningCode, withLate, withoutLink } from '../common/errors.ts'
 export { evictOldest } from '../common/eviction.ts'
 export { checkOptions } from '../common/guess.ts'
+export { hash32 } from '../common/hash.ts'
 export { inTime } from '../common/in-time.ts'
 export { andThen, type MaybePromise, maybePromise } from '../common/maybe-promise.ts'
 export { oncePer } from '../common/once-per.ts'

@@ -1,4 +1,5 @@
 import { formatValue, QuotaError } from '../../common/errors.ts'
+import { hash32 } from '../../common/hash.ts'
 import type { Decision } from '../../decisions/decision.ts'
 import { seconds } from '../../http/headers/headers.ts'
 
@@ -11,7 +12,7 @@ export function jitteredMs({ retryAfterMs }: Decision, key: string, jitter: numb
   if (jitter === 0) return retryAfterMs
   const wait = seconds(retryAfterMs)
   // A uniform choice among the whole seconds from 0 to the largest addition.
-  return (wait + Math.floor(hashFraction(key) * (Math.floor(wait * jitter) + 1))) * 1000
+  return (wait + Math.floor((hash32(key) / 2 ** 32) * (Math.floor(wait * jitter) + 1))) * 1000
 }
 
 /** Returns `jitter`, the fraction of the wait that may be added, if it is 0 to 0.5. Default: 0. */
@@ -22,15 +23,4 @@ export function checkJitter(jitter: unknown): number {
     'ERR_SPILLWAY_OPTION',
     `jitter must be 0 to 0.5, the largest fraction of the wait that is added; got ${formatValue(jitter)}. Write 0.5 for 50 %.`,
   )
-}
-
-/**
- * The hash of a key as a number from 0 up to, not including, 1: FNV-1a, mixed once more because similar keys would hash
- * to close numbers.
- */
-function hashFraction(key: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  return (hash >>> 0) / 2 ** 32
 }
