@@ -44,6 +44,8 @@ export function decodeBucket(calls: readonly Call[], answer: string): readonly (
   const each = { tick: increment, early: part }
   // The state before the last `count` calls.
   const before = (count: number): Exact => minus({ tick, early }, multiple(allowed ? count : 0, each, scale), scale)
+  // No bucket is full before now: the update has left an earlier state.
+  if (before(calls.length).tick < now) throw new Error('a trigger of the table has changed or suppressed an update')
   return calls.map((_, i) => {
     const base = before(calls.length - i)
     const tat = before(calls.length - i - 1)

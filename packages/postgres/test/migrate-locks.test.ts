@@ -83,6 +83,9 @@ test('does nothing if a later version has run while it waited', async () => {
 // Reproduces a bug: all of any number of calls were allowed.
 test.each([
   ['a bucket', QUOTA, 'RETURN NULL'],
+  ['a bucket', QUOTA, 'RETURN OLD'],
+  ['a bucket', QUOTA, 'NEW.tat := OLD.tat; RETURN NEW'],
+  ['a bucket of parts of a microsecond', perDay(7), 'RETURN OLD'],
   ['a window', slidingWindow({ limit: 100, window: '1d' }), 'RETURN NULL'],
   ['a window', slidingWindow({ limit: 100, window: '1d' }), 'NEW.counts := OLD.counts; RETURN NEW'],
   ['a window', slidingWindow({ limit: 100, window: '1d' }), 'RETURN OLD'],
@@ -93,7 +96,7 @@ test.each([
   await pool.query(`
     CREATE FUNCTION suppress() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body}; END $$;
     CREATE TRIGGER suppress BEFORE UPDATE ON suppressed FOR EACH ROW EXECUTE FUNCTION suppress()`)
-  const taken = take(store, key, 1, START, quota)
+  const taken = take(store, key, 1, START + 1, quota)
   await expect(taken).rejects.toThrow('a trigger of the table has changed or suppressed an update')
   await pool.query('DROP TABLE suppressed; DROP FUNCTION suppress')
 })
