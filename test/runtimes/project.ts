@@ -16,12 +16,13 @@ export const COMPILERS: Readonly<Record<string, string>> = {
 }
 
 const TYPES = ['@types/express', '@types/koa', '@types/node', '@types/pg']
-const FRAMEWORKS = ['@hono/node-server', 'express', 'fastify', 'hono', 'koa']
+const FRAMEWORKS = ['@hono/node-server', 'elysia', 'express', 'fastify', 'hono', 'koa']
 const CLIENTS = ['@opentelemetry/api', 'ioredis', 'pg', 'redis']
 
 /** Programs that run in the project, where they come from. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   suite: 'suite.ts',
+  elysia: 'elysia.ts',
   serve: 'serve.ts',
   worker: 'worker.ts',
   objects: '../../packages/cloudflare/test/worker.ts',

@@ -15,7 +15,9 @@ export async function inRuntime(runtime: Runtime, folder: string, env: NodeJS.Pr
       failures.push(...failed.map((what) => `${runtime.name}, ${file}, ${suite}: ${what}`))
     return outcomes.reduce((sum, { passed }) => sum + passed, 0)
   }
-  const [imported, required] = [await suites('suite.mjs'), await suites('suite.cjs')]
+  let imported = await suites('suite.mjs')
+  for (const file of runtime.suites ?? []) imported += await suites(file)
+  const required = await suites('suite.cjs')
   const reportedBy = async (file: string): Promise<readonly string[]> => {
     const reported: string[] = []
     const { ports, stop } = await serveIn(runtime, folder, file)

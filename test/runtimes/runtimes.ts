@@ -7,6 +7,8 @@ export interface Runtime {
   readonly program: string
   /** What comes before the name of a file to run. */
   readonly args: readonly string[]
+  /** Programs with suites that run in this runtime only. */
+  readonly suites?: readonly string[]
   /** How it serves the default export of the example, if it can by itself. */
   readonly exports?: readonly string[]
 }
@@ -18,6 +20,7 @@ export function runtimes(): readonly Runtime[] {
     {
       ...of('Bun', 'bun@1', ['-e', 'console.log(process.execPath, process.versions.bun)'], []),
       exports: ['example-here.mjs'],
+      suites: ['elysia.mjs'],
     },
     {
       ...of('Deno', 'deno@2', ['eval', 'console.log(Deno.execPath(), Deno.version.deno)'], ['run', '--allow-all']),
