@@ -11,11 +11,13 @@ const count = { passed: 0, failed: 0, skipped: 0 }
 
 /**
  * Runs node, or a program from node_modules/.bin. Resolves with its status and, if piped, with what it printed.
- * @param {string[]} command @param {'inherit' | 'pipe'} stdio @returns {Promise<{ status: number | null, printed: string }>}
+ * @param {string[]} command @param {'inherit' | 'pipe'} stdio @param {Record<string, string>} [env]
+ * @returns {Promise<{ status: number | null, printed: string }>}
  */
-function run([name = '', ...args], stdio) {
+function run([name = '', ...args], stdio, env = {}) {
   const program = spawn(name === 'node' ? name : join(root, 'node_modules/.bin', name), args, {
     cwd: root,
+    env: { ...process.env, ...env },
     stdio: ['ignore', stdio, stdio],
     shell: process.platform === 'win32',
   })
@@ -41,7 +43,7 @@ async function tests() {
   const folder = mkdtempSync(join(tmpdir(), 'spillway-test-'))
   const report = join(folder, 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const { status } = await run(['vitest', 'run', '--allowOnly=false', ...reporters], 'inherit')
+  const { status } = await run(['vitest', 'run', '--allowOnly=false', ...reporters], 'inherit', { BUILT: '1' })
   const failed = countTests(report)
   rmSync(folder, { recursive: true, force: true })
   // A file that does not load, or an error outside of any test, fails no test that could be counted.

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { migrate } from '@spillway/postgres'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { PROGRAM } from './program.ts'
 import { startPostgres } from './services/postgres.ts'
 import { startRedis } from './services/redis.ts'
 
@@ -18,7 +19,7 @@ interface Served {
 }
 
 async function served(kind: string, place: string): Promise<Served> {
-  const child = fork(FILE, [kind, place], { execArgv: ['--import', 'tsx'] })
+  const child = fork(FILE, [kind, place], { execArgv: [...PROGRAM] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [port] = (await once(child, 'message')) as [number]
   return { child, port }

@@ -5,6 +5,7 @@ import { perMinute, rateLimiter } from '@spillway/core'
 import { redisStore } from '@spillway/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { PROGRAM } from './program.ts'
 import { freePort, type Redis as Server, startRedis } from './services/redis.ts'
 
 let server: Server
@@ -28,7 +29,7 @@ describe.each(['Express', 'Node'])(
     ])('%s and %s: all pass, and its process ends by itself', async (kind, where) => {
       const port = where === 'its server' ? server.port : unusedPort
       const file = fileURLToPath(new URL('lifecycle/program.ts', import.meta.url))
-      const child = fork(file, [kind, String(port), framework], { execArgv: ['--import', 'tsx'], stdio: 'pipe' })
+      const child = fork(file, [kind, String(port), framework], { execArgv: [...PROGRAM], stdio: 'pipe' })
       onTestFinished(() => void child.kill('SIGKILL'))
       let said = ''
       for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said = `${said}${chunk}`))

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { moduleOf } from './docs/check.ts'
 import type { Reported } from './docs/runner.ts'
 import { samplesOfMarkdown } from './docs/samples.ts'
+import { PROGRAM } from './program.ts'
 import { type Redis, startRedis } from './services/redis.ts'
 
 // The samples of documents run alone elsewhere. Here each runs where it would be one of several processes.
@@ -38,7 +39,6 @@ afterAll(async () => {
 
 const preload = (code: string): readonly string[] => ['--import', `data:text/javascript,${encodeURIComponent(code)}`]
 const WORKERS = "Object.defineProperty(globalThis, 'navigator', { value: { userAgent: 'Cloudflare-Workers' } })"
-const tsx = ['--import', 'tsx']
 
 interface Place {
   readonly env?: Readonly<Record<string, string>>
@@ -78,7 +78,7 @@ async function warningsOf(child: ChildProcess): Promise<readonly string[]> {
 function warningsIn(place: Place, document: string, text: string): Promise<readonly (readonly string[])[]> {
   const file = join(folder, 'sample.ts')
   writeFileSync(file, moduleOf(sampleIn(document, text)))
-  const execArgv = [...tsx, ...(place.execArgv ?? [])]
+  const execArgv = [...PROGRAM, ...(place.execArgv ?? [])]
   const env = { ...process.env, ...place.env, PORTS: JSON.stringify({ 6379: redis.port }) }
   if (place.workers === undefined) {
     const child = fork(runner, [file], { cwd: root, execArgv, env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { moduleOf } from './docs/check.ts'
 import { type Sample, samplesOfMarkdown } from './docs/samples.ts'
+import { PROGRAM } from './program.ts'
 import { freePort, startRedis } from './services/redis.ts'
 
 // Samples are copied. With Redis down, that of README printed "[ioredis] Unhandled error event" without end, that of node-redis
@@ -51,7 +52,7 @@ function run(port: number): { readonly child: ChildProcess; readonly printed: ()
   })
   const child = fork(join(root, 'test/docs/stay.ts'), files, {
     cwd: root,
-    execArgv: ['--import', 'tsx'],
+    execArgv: [...PROGRAM],
     env: { ...process.env, PORT: `${port}` },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })

@@ -13,6 +13,7 @@ import { Redis } from 'ioredis'
 import Koa from 'koa'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { EVENT, type Framework, RESERVED, USED, type Waits } from './lifecycle/event.ts'
+import { PROGRAM } from './program.ts'
 import { type Redis as Server, startRedis } from './services/redis.ts'
 
 // Reproduces a bug: responses on AWS Lambda have no connection and never close, so that no refund was made.
@@ -90,7 +91,7 @@ describe.skipIf(process.platform === 'win32')('frozen once the platform has its 
     await redis.flushall()
     const file = fileURLToPath(new URL('lifecycle/frozen.ts', import.meta.url))
     const args = [framework, waits, String(server.port)]
-    const child = fork(file, args, { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+    const child = fork(file, args, { execArgv: [...PROGRAM], stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
     const ended = once(child, 'exit')
     onTestFinished(async () => {
       child.kill('SIGCONT')

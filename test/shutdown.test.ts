@@ -7,6 +7,7 @@ import { redisStore } from '@spillway/redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { QUOTA, USED } from './lifecycle/units.ts'
+import { PROGRAM } from './program.ts'
 import { type Redis as Server, startRedis } from './services/redis.ts'
 
 let server: Server
@@ -26,7 +27,7 @@ test.each(['leases', 'no leases'])(
     const redis = new Redis(server.port)
     await redis.flushall()
     const file = fileURLToPath(new URL('lifecycle/graceful.ts', import.meta.url))
-    const child = fork(file, [String(server.port), leases], { execArgv: ['--import', 'tsx'], stdio: 'pipe' })
+    const child = fork(file, [String(server.port), leases], { execArgv: [...PROGRAM], stdio: 'pipe' })
     onTestFinished(() => void child.kill('SIGKILL'))
     let log = ''
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (log = `${log}${chunk}`))

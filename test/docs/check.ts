@@ -2,6 +2,7 @@ import { fork, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PROGRAM } from '../program.ts'
 import { preludes } from './preludes.ts'
 import type { Reported } from './runner.ts'
 import type { Sample } from './samples.ts'
@@ -126,7 +127,7 @@ function runSome(
     }
     const child = fork(runner, files, {
       cwd: root,
-      execArgv: ['--import', 'tsx'],
+      execArgv: [...PROGRAM],
       // The compiler's options, of which tsx needs those about decorators.
       env: { ...process.env, ...env, PORTS: JSON.stringify(ports), TSX_TSCONFIG_PATH: configOf(files) },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

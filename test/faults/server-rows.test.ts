@@ -7,6 +7,7 @@ import { type RedisClient, redisStore } from '@spillway/redis'
 import { Redis as Client, Cluster } from 'ioredis'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { PROGRAM } from '../program.ts'
 import { startPostgres } from '../services/postgres.ts'
 import { startRedis } from '../services/redis.ts'
 import { startRedisCluster, until } from '../services/redis-cluster.ts'
@@ -136,7 +137,7 @@ test('crash with a lease: a process that is killed loses no more than the lease 
   const leasing = { port, limit, lease: { requests: most, maxLoss: '10s' }, requests }
   const program = fileURLToPath(new URL('../../packages/redis/test/leasing.ts', import.meta.url))
   const startMs = performance.now()
-  const child = fork(program, [JSON.stringify(leasing)], { execArgv: ['--import', 'tsx'] })
+  const child = fork(program, [JSON.stringify(leasing)], { execArgv: [...PROGRAM] })
   after.push(() => void child.kill('SIGKILL'))
   const ended = once(child, 'exit')
   await Promise.race([once(child, 'message'), ended.then(() => expect.fail('it ended by itself'))])
