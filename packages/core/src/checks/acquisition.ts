@@ -2,13 +2,12 @@ import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
-import { copyOf, type Taken } from '../kernels/kernel.ts'
+import { copyOf } from '../kernels/kernel.ts'
 import {
   type Acquisition,
   type CallDeadline,
   configOf,
   type PolicyCheck,
-  type StoreAnswer,
   type StoreConfig,
   type StoreResult,
 } from '../policies/policy.ts'
@@ -57,24 +56,7 @@ function acquireTogether(checks: readonly PolicyCheck[]): Acquisition {
   const { policy, cost, key } = checks[0] as PolicyCheck
   const { take, decide } = cost === 1 ? policy.steps.one : policy.steps.costing(cost)
   const taken = (take as PreparedTake).take(key, (policy.storeConfig.store as PreparingStore).clock())
-  return new PreparedAcquisition(checks, decide(taken), copyOf(taken))
-}
-
-/** The acquisition of one check by a prepared take. What corrects it is made when it is needed: few are corrected. */
-class PreparedAcquisition implements Acquisition {
-  readonly checks: readonly PolicyCheck[]
-  readonly decision: Decision
-  readonly #taken: Taken
-
-  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: Taken) {
-    this.checks = checks
-    this.decision = decision
-    this.#taken = taken
-  }
-
-  get results(): readonly [StoreAnswer] {
-    return [{ checks: this.checks, decisions: [this.decision], taken: [this.#taken] }]
-  }
+  return new SingleAnswer(checks, decide(taken), copyOf(taken))
 }
 
 /**

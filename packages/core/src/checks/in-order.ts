@@ -16,10 +16,10 @@ import { takesFor } from './takes.ts'
 type Group = readonly PolicyCheck[]
 
 type DeadlineFor = (group: Group) => CallDeadline | undefined
-type Decide = (group: Group, deadline: CallDeadline | undefined) => MaybePromise<StoreResult>
+type DecideGroup = (group: Group, deadline: CallDeadline | undefined) => MaybePromise<StoreResult>
 
 /** Calls all groups at once. */
-export function decideAll(groups: readonly Group[], decide: Decide): MaybePromise<readonly StoreResult[]> {
+export function decideAll(groups: readonly Group[], decide: DecideGroup): MaybePromise<readonly StoreResult[]> {
   const deadlineFor = deadlines()
   return all(groups.map((group) => decide(group, deadlineFor(group))))
 }
@@ -27,7 +27,7 @@ export function decideAll(groups: readonly Group[], decide: Decide): MaybePromis
 /** Calls group after group until one denies: then those before it are rolled back, and those after it are peeked. */
 export function decideInOrder(
   groups: readonly Group[],
-  decide: Decide,
+  decide: DecideGroup,
   toPeek: (group: Group) => Group,
   stepOptions: StepOptions | undefined,
 ): MaybePromise<readonly StoreResult[]> {

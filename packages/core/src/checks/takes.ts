@@ -29,18 +29,27 @@ const stepOf = ({ policy, cost }: PolicyCheck, verb: Verb, stepOptions?: StepOpt
     ? policy.steps.costing(cost).step
     : stepFor(policy.quota, verb, cost, stepOptions)
 
-/** The answer to one check, which is all that a request with one policy acquires. */
+/**
+ * The answer to one check, which is all that a request with one policy acquires. Its lists are made when they are needed: few
+ * requests are corrected.
+ */
 export class SingleAnswer implements StoreAnswer, Acquisition {
   readonly checks: readonly PolicyCheck[]
   readonly decision: Decision
-  readonly decisions: readonly [Decision]
-  readonly taken: readonly Taken[]
+  readonly #taken: Taken
 
-  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: readonly Taken[]) {
+  constructor(checks: readonly PolicyCheck[], decision: Decision, taken: Taken) {
     this.checks = checks
     this.decision = decision
-    this.decisions = [decision]
-    this.taken = taken
+    this.#taken = taken
+  }
+
+  get decisions(): readonly [Decision] {
+    return [this.decision]
+  }
+
+  get taken(): readonly [Taken] {
+    return [this.#taken]
   }
 
   get results(): readonly [StoreAnswer] {
@@ -52,7 +61,8 @@ export class SingleAnswer implements StoreAnswer, Acquisition {
 export function answerOf(checks: readonly PolicyCheck[], takes: readonly Take[], taken: readonly Taken[]): StoreAnswer {
   const [only] = checks
   if (only !== undefined && checks.length === 1) {
-    return new SingleAnswer(checks, deciderOf(only, (takes[0] as Take).step)(taken[0] as Taken), taken)
+    const [one] = taken as readonly [Taken]
+    return new SingleAnswer(checks, deciderOf(only, (takes[0] as Take).step)(one), one)
   }
   const decisions = checks.map((check, i) => deciderOf(check, (takes[i] as Take).step)(taken[i] as Taken))
   return { checks, decisions, taken }

@@ -118,9 +118,10 @@ function trimmed(result: StoreResult, units: number): MaybePromise<StoreResult> 
   const checks = costing(result.checks, units)
   const over = (result.checks[0] as PolicyCheck).cost - units
   if (over === 0) return result
-  if (result.taken === undefined) return result.settle(() => units).then(() => ({ ...result, checks }))
-  const refunded = rollbackResult({ ...result, checks: costing(result.checks, over) })
-  return andThen(refunded, (left) => ({ ...result, checks, decisions: left?.decisions ?? result.decisions }))
+  const { taken, decisions } = result
+  if (taken === undefined) return result.settle(() => units).then(() => ({ ...result, checks }))
+  const refunded = rollbackResult({ checks: costing(result.checks, over), decisions, taken })
+  return andThen(refunded, (left) => ({ checks, decisions: left?.decisions ?? decisions, taken }))
 }
 
 function decisionOf(checks: readonly PolicyCheck[], results: readonly StoreResult[], units: number): UpToDecision {

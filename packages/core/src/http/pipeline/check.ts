@@ -2,7 +2,7 @@ import type { MaybePromise } from '../../common/maybe-promise.ts'
 import { NONE } from '../../decisions/decision.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import type { RequestParts } from '../requests/parts.ts'
-import type { CompiledPolicy, DraftCheck, HttpCheck, HttpPolicy } from './compiled.ts'
+import type { CompiledPolicy, HttpCheck, HttpPolicy } from './compiled.ts'
 
 /** The checks of a request's acquisition: requests are checked by compiled policies only. */
 export const checksOf = <R, S>({ checks }: Pick<Acquisition, 'checks'>): readonly HttpCheck<R, S>[] =>
@@ -27,7 +27,7 @@ export function checkOf<R, S>(
 }
 
 /** The check when all that its policy reads of the request is known. */
-function completed<R, S>(check: DraftCheck<R, S>, parts: RequestParts<R>, from: number): MaybePromise<HttpCheck<R, S>> {
+function completed<R, S>(check: HttpCheck<R, S>, parts: RequestParts<R>, from: number): MaybePromise<HttpCheck<R, S>> {
   const { completes } = check.compiled
   for (let i = from; i < completes.length; i++) {
     const pending = completes[i]?.(check, parts)

@@ -17,7 +17,7 @@ export interface HttpPolicy extends Policy {
 export type PolicyBuilder = (quota: Quota, named?: string) => HttpPolicy
 
 /** Reads more of a request into a check. */
-export type Complete<R, S> = (check: DraftCheck<R, S>, parts: RequestParts<R>) => MaybePromise<unknown>
+export type Complete<R, S> = (check: HttpCheck<R, S>, parts: RequestParts<R>) => MaybePromise<unknown>
 
 /** A policy's quota: the policy that has it, unless it is chosen by request. */
 export interface ChosenQuota<R, S> {
@@ -45,15 +45,13 @@ export interface CompiledPolicy<R, S> {
   readonly spill?: string
 }
 
-/** A check of a policy and one key, with what follows from its result. */
+/** A check of a policy and one key, with what follows from its result. Features complete its policy, cost and partition. */
 export interface HttpCheck<R = unknown, S = unknown> extends PolicyCheck {
-  readonly policy: HttpPolicy
+  policy: HttpPolicy
+  cost: number
   /** The options of the policy: how its denials are answered, and its costs corrected. */
   readonly compiled: CompiledPolicy<R, S>
   /** The partition of the key as headers have it. */
-  readonly pk: string
+  pk: string
   readonly spill?: HttpCheck<R, S>
 }
-
-/** A check that is not complete: features set its policy, its cost and its partition. */
-export type DraftCheck<R, S> = { -readonly [Name in keyof HttpCheck<R, S>]: HttpCheck<R, S>[Name] }
