@@ -143,7 +143,7 @@ async function writeDeclarations(input, to) {
   const plugins = [dts({ dtsInput: true, emitDtsOnly: true, sourcemap: false, tsconfig: false })]
   const bundled = await bundleOf(input, '.d.ts', { plugins })
   const { output } = await bundled.write({ dir: to, format: 'es', ...sharedAs('shared.d') })
-  const internal = output.find(({ fileName }) => fileName === 'internal/index.d.ts')
+  const internal = output.find(({ fileName }) => fileName === 'internal.d.ts')
   if (internal?.type === 'chunk') writeFileSync(join(to, internal.fileName), withoutDocs(internal.code))
 }
 

@@ -36,7 +36,7 @@ const KERNELS = `
 function bundled(contents: string): string {
   const { outputFiles } = buildSync({
     stdin: { contents, resolveDir: packages, loader: 'ts' },
-    alias: { '@spillway/core/internal': `${packages}core/src/internal/index.ts` },
+    alias: { '@spillway/core/internal': `${packages}core/src/internal.ts` },
     bundle: true,
     write: false,
     format: 'esm',

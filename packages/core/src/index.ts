@@ -46,6 +46,7 @@ export type { KeyList, ListedKey, ListOptions } from './limiter/list.ts'
 export type { Reservation, ReserveOptions } from './limiter/reservation.ts'
 export type { UpToDecision } from './limiter/up-to.ts'
 export type { WaitOptions } from './limiter/wait.ts'
+export type { FallbackLimiter, StoreErrorOption } from './policies/failure-mode.ts'
 export type { StoreOptions } from './policies/store-config.ts'
 export type { ThresholdEvent } from './policies/thresholds.ts'
 export type {
@@ -71,7 +72,6 @@ export type {
 } from './quotas/quota-types.ts'
 export { type StoreHealth, storeHealth } from './remote/breaker.ts'
 export { type RemoteStoreOptions, remoteStore } from './remote/remote-store.ts'
-export type { FallbackLimiter, StoreErrorOption } from './stores/failure-mode.ts'
 export {
   type Deadline,
   isSync,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../src/index.ts'
-import { setSilenceRemedy } from '../src/internal/index.ts'
+import { setSilenceRemedy } from '../src/internal.ts'
 import { lost, setUp, well } from './circuit.ts'
 
 // A store that failed four of five calls left 80 of 100 requests uncounted, and no line was printed.

@@ -1,5 +1,5 @@
 import { perMinute, type Store, type StoreError, type Take } from '../src/index.ts'
-import { stepFor } from '../src/internal/index.ts'
+import { stepFor } from '../src/internal.ts'
 import { breaker } from '../src/remote/breaker.ts'
 import { deadlineIn } from '../src/remote/deadline.ts'
 import { TimedCall } from '../src/remote/timed-call.ts'

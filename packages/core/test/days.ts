@@ -1,6 +1,6 @@
 import { modelStore, START } from '@spillway/conformance'
 import { calendarWindow, type Micros, type Quota } from '../src/index.ts'
-import { decide, receivedStep, sentStep, stepFor } from '../src/internal/index.ts'
+import { decide, receivedStep, sentStep, stepFor } from '../src/internal.ts'
 
 export const HOUR: Micros = 3_600e6
 export const DAY: Micros = 24 * HOUR

@@ -16,7 +16,7 @@ import {
   warmingUp,
   withDenyCache,
 } from '../src/index.ts'
-import { stepFor, type Verb } from '../src/internal/index.ts'
+import { stepFor, type Verb } from '../src/internal.ts'
 
 /** A store that counts its calls, behind a cache, with one clock for both. */
 function setUp(quota: Quota = perMinute(10), options = {}) {

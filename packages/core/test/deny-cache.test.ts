@@ -14,7 +14,7 @@ import {
   warmingUp,
   withDenyCache,
 } from '../src/index.ts'
-import { stepFor, type Verb } from '../src/internal/index.ts'
+import { stepFor, type Verb } from '../src/internal.ts'
 
 testStore(test, () => withDenyCache(faultyStore(modelStore(() => START)), { for: '1h' }))
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hash32 } from '../src/common/hash.ts'
+import { hash32 } from '../src/internal.ts'
 
 // Computed with whole numbers. Durable Objects are named by it: another result would lose their counts.
 const mixed = (text: string): number => {

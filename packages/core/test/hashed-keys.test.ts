@@ -1,7 +1,7 @@
 import { faultyStore, modelStore, START, testStore } from '@spillway/conformance'
 import { expect, test } from 'vitest'
 import { perMinute, rateLimiter, type StateKey, type Store, withHashedKeys } from '../src/index.ts'
-import { checkSecret } from '../src/internal/index.ts'
+import { checkSecret } from '../src/internal.ts'
 
 const hash = (key: string): string => `#${[...key].reverse().join('')} ${key.length}`
 

@@ -1,7 +1,7 @@
 import { START } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import { perMinute, perSecond, type Quota, type State, slidingLog, slidingWindow, tokenBucket } from '../src/index.ts'
-import { emptyAt, runKernel, stepFor } from '../src/internal/index.ts'
+import { emptyAt, runKernel, stepFor } from '../src/internal.ts'
 import { bucket } from '../src/kernels/bucket.ts'
 
 const second = 1_000_000

@@ -10,7 +10,7 @@ import {
   withDenyCache,
   withLeases,
 } from '../src/index.ts'
-import { stepFor } from '../src/internal/index.ts'
+import { stepFor } from '../src/internal.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())

@@ -10,7 +10,7 @@ import {
   withLeases,
   withSharedQuota,
 } from '../src/index.ts'
-import { stepFor } from '../src/internal/index.ts'
+import { stepFor } from '../src/internal.ts'
 import { allowedOf, consume, type Limiter, setUp } from './leasing.ts'
 import { settled } from './sharing.ts'
 

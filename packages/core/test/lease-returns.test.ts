@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { perDay, perMinute, perSecond } from '../src/index.ts'
-import { stepFor } from '../src/internal/index.ts'
+import { stepFor } from '../src/internal.ts'
 import { allowedOf, consume, setUp } from './leasing.ts'
 
 describe('a lease', () => {

@@ -21,7 +21,7 @@ import {
   tokenBucket,
   withLeases,
 } from '../src/index.ts'
-import { stepFor } from '../src/internal/index.ts'
+import { stepFor } from '../src/internal.ts'
 import { grossOf } from '../src/kernels/bucket-taken.ts'
 import { isBefore } from '../src/kernels/fraction.ts'
 import { allowedOf, consume, setUp } from './leasing.ts'

@@ -10,7 +10,7 @@ import {
   type Take,
   withLeases,
 } from '../src/index.ts'
-import { type StepOptions, stepFor, type Verb } from '../src/internal/index.ts'
+import { type StepOptions, stepFor, type Verb } from '../src/internal.ts'
 
 /** What a process does to a key, some time after the act before it, whether or not that has been answered. */
 export interface Act {

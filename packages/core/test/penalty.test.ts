@@ -10,7 +10,7 @@ import {
 } from '@spillway/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { runKernel, stepFor, takenOf } from '../src/internal/index.ts'
+import { runKernel, stepFor, takenOf } from '../src/internal.ts'
 import type { StepOptions, Verb } from '../src/steps/step-options.ts'
 import { LOGIN, minute } from './penalties.ts'
 

@@ -1,4 +1,4 @@
-import type { Verb } from '../src/internal/index.ts'
+import type { Verb } from '../src/internal.ts'
 
 /** The plainest sliding log there is, to hold the real one against: a moment for each unit. */
 export class PlainLog {

@@ -2,7 +2,7 @@ import { START } from '@spillway/conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type SlidingLogState, type SlidingLogStep, type SlidingLogTaken, slidingLog } from '../src/index.ts'
-import { decide, stepFor, type Verb } from '../src/internal/index.ts'
+import { decide, stepFor, type Verb } from '../src/internal.ts'
 import { slidingLog as kernel, readLog } from '../src/kernels/sliding-log.ts'
 import { PlainLog } from './plain-log.ts'
 

@@ -2,7 +2,7 @@ import { START } from '@spillway/conformance'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type SlidingWindowState, type SlidingWindowStep, slidingWindow } from '../src/index.ts'
-import { stepFor } from '../src/internal/index.ts'
+import { stepFor } from '../src/internal.ts'
 import { slidingWindow as kernel } from '../src/kernels/sliding-window.ts'
 
 const second = 1_000_000

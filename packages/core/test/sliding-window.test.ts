@@ -7,7 +7,7 @@ import {
   type SlidingWindowTaken,
   slidingWindow,
 } from '../src/index.ts'
-import { stepFor, type Verb } from '../src/internal/index.ts'
+import { stepFor, type Verb } from '../src/internal.ts'
 import { slidingWindow as kernel } from '../src/kernels/sliding-window.ts'
 import { asked } from './asked.ts'
 

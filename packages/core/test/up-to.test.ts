@@ -17,7 +17,7 @@ import {
   withHashedKeys,
   withLeases,
 } from '../src/index.ts'
-import { sizesUpTo } from '../src/internal/index.ts'
+import { sizesUpTo } from '../src/internal.ts'
 
 afterEach(() => void vi.useRealTimers())
 

@@ -1,7 +1,7 @@
 import { fakeClock, modelStore, START } from '@spillway/conformance'
 import { describe, expect, test } from 'vitest'
 import { leakyBucket, perMinute, perSecond, type Quota, rateLimiter, slidingWindow, tokenBucket } from '../src/index.ts'
-import { stepFor } from '../src/internal/index.ts'
+import { stepFor } from '../src/internal.ts'
 import { bucket } from '../src/kernels/bucket.ts'
 
 const limiterOf = (quota: Quota) => rateLimiter({ quota, store: modelStore(fakeClock()) })

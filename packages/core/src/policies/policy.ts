@@ -7,9 +7,9 @@ import type { Decision } from '../decisions/decision.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
-import type { StoreErrorOption } from '../stores/failure-mode.ts'
 import type { Deadline, StateKey, Store, Take } from '../stores/store.ts'
 import { ConsumeSteps } from './consume-steps.ts'
+import type { StoreErrorOption } from './failure-mode.ts'
 import type { ThresholdWatch } from './thresholds.ts'
 
 /** A quota under the name its states have in a store and its numbers have in headers. */

@@ -1,8 +1,8 @@
 import { oncePer } from '../common/once-per.ts'
 import type { Duration } from '../common/time.ts'
 import { type Logger, setLogger } from '../common/warn.ts'
-import type { StoreErrorOption } from '../stores/failure-mode.ts'
 import { checkIsStore, type Store, scopeOf } from '../stores/store.ts'
+import type { StoreErrorOption } from './failure-mode.ts'
 import type { StoreConfig } from './policy.ts'
 import type { ThresholdEvent } from './thresholds.ts'
 

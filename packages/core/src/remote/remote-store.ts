@@ -1,8 +1,8 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkCount, checkNames } from '../common/options.ts'
 import { DEADLINE, micros } from '../common/time.ts'
+import { checkStoreError } from '../policies/failure-mode.ts'
 import { type StoreOptions, withRemoteConfig } from '../policies/store-config.ts'
-import { checkStoreError } from '../stores/failure-mode.ts'
 import { checkIsStore, isSync, type Store } from '../stores/store.ts'
 import { REMOTE_CALLS } from './remote-calls.ts'
 

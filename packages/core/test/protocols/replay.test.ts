@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { tokenBucket } from '../../src/index.ts'
-import { runKernel, stepFor, takenOf } from '../../src/internal/index.ts'
+import { runKernel, stepFor, takenOf } from '../../src/internal.ts'
 import { type BucketTaken, exactIn, grossOf } from '../../src/kernels/bucket-taken.ts'
 import type { State, Step } from '../../src/kernels/kernel.ts'
 import { type Lease, momentOf, partsLeft, returnStep, spend } from '../../src/wrappers/lease.ts'

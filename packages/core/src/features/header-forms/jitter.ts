@@ -1,5 +1,5 @@
+import { hash32 } from '../../common/digest.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
-import { hash32 } from '../../common/hash.ts'
 import type { Decision } from '../../decisions/decision.ts'
 import { seconds } from '../../http/headers/headers.ts'
 
