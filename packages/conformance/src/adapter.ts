@@ -14,7 +14,7 @@ import { testPoliciesApart } from './adapter-stores.ts'
 import { testWaiting } from './adapter-wait.ts'
 import { fakeClock } from './clock.ts'
 import { modelStore } from './model.ts'
-import type { Mount, NeutralOptions, NeutralResponse, Send } from './mount.ts'
+import type { AdapterBounds, Mount, NeutralOptions, NeutralResponse, Send } from './mount.ts'
 import type { TestFunction } from './runner.ts'
 
 const OF_DRAFTS = ['ratelimit-policy', 'ratelimit', 'retry-after'] as const
@@ -25,17 +25,8 @@ const reported = ({ status, headers }: NeutralResponse): readonly unknown[] => [
   ...OF_DRAFTS.map((name) => headers[name]),
 ]
 
-/** Bounds of what an adapter does for a request. */
-export interface AdapterBounds {
-  /**
-   * How often a character of a request may be visited until the request is counted.
-   * @default `4`
-   */
-  readonly mostVisits?: number
-}
-
 /** Tests that an adapter behaves like all others in HTTP. */
-export function testAdapter(test: TestFunction, mountIn: Mount, { mostVisits = 4 }: AdapterBounds = {}): void {
+export function testAdapter(test: TestFunction, mountIn: Mount, bounds: AdapterBounds = {}): void {
   const mount = (options: NeutralOptions, ...inner: NeutralOptions[]): Send | Promise<Send> =>
     mountIn(options, {
       timeout: new Promise(() => {}),
@@ -240,7 +231,7 @@ export function testAdapter(test: TestFunction, mountIn: Mount, { mostVisits = 4
   testKeySpellings(test, mount)
   testWrittenCosts(test, mount)
   testPoliciesApart(test, mount)
-  testTextSteps(test, mount, mostVisits)
+  testTextSteps(test, mount, bounds)
   testWaiting(test, mount)
   testHeaders(test, mount)
   testLateVerdicts(test, mountIn)

@@ -53,3 +53,19 @@ export interface Scene {
  * the value that the adapter passes to the handler: `{ "rateLimit": … }`.
  */
 export type Mount = (options: NeutralOptions, scene: Scene) => Promise<Send> | Send
+
+/** What an adapter does for a request, and what its framework does anyway. */
+export interface AdapterBounds {
+  /**
+   * How often a character of a request may be visited until the request is counted.
+   * @default `4`
+   */
+  readonly mostVisits?: number
+  /**
+   * Whether a URL parser has read the target before the adapter does, which writes a quote as three characters.
+   * @default false
+   */
+  readonly parsesUrls?: boolean
+  /** Has the framework parse what it parses when a handler first reads it. That is not counted: the app pays for it anyway. */
+  readonly parse?: (request: never) => void
+}

@@ -83,6 +83,7 @@ export function countTextSteps(): TextSteps {
       }
   for (const [name, visits] of Object.entries(STRING)) patch(String.prototype, name, counting(visits))
   for (const name of FUNCTIONS) patch(globalThis, name, counting(argument))
+  patch(URL, 'canParse', counting(argument))
   for (const name of ['parseFloat', 'parseInt']) patch(Number, name, counting(argument))
   for (const name of PARAMETERS) {
     patch(

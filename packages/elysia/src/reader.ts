@@ -2,8 +2,10 @@ import {
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
+  LooseUrl,
   type PlainReader,
   pathBelow,
+  type Query,
   type RequestReader,
   type RouteReader,
   type RuntimeContext,
@@ -32,20 +34,22 @@ const peer = (context: RequestContext): string | undefined => connectionAddress(
  * path or of the query; a handler that parses the URL does not.
  */
 function pathOf({ request: { url } }: RequestContext): string | readonly string[] {
-  const { path } = targetOf(url)
-  const start = url.indexOf('/', SHORTEST)
-  const isFirst = start === url.indexOf('/', url.indexOf('://') + 3)
-  if (isFirst && url.charAt(start + path.length) !== '#') return path
-  const [routed = '/'] = url.slice(Math.max(0, start)).split('?', 1)
-  const [, whole = '/'] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
-  return routed === whole ? routed : [routed, whole]
+  const { start, beforeQuery } = targetOf(url)
+  const whole = beforeQuery.slice(start) || '/'
+  if (start >= SHORTEST) return whole
+  const routed = url.slice(Math.max(0, url.indexOf('/', SHORTEST)))
+  const query = routed.indexOf('?')
+  return [query < 0 ? routed : routed.slice(0, query), whole]
 }
 
 const SHORTEST = 'http://a.bc'.length
 
-function queriesOf({ request: { url } }: RequestContext): readonly string[] {
-  const { query, fragment } = targetOf(url)
-  return fragment === '' ? [query] : [query, url.slice(url.indexOf('?') + 1 || url.length)]
+/** Elysia finds parameters in a fragment, too. */
+function queriesOf({ request: { url } }: RequestContext): Query {
+  const { query, beforeQuery } = targetOf(url)
+  const loose = new LooseUrl(url.slice(beforeQuery.length + 1), true)
+  // Behind a fragment, a handler that parses the URL finds none.
+  return query === '' ? ['', loose] : loose
 }
 
 /** What every limiter reads of a request. */

@@ -56,9 +56,11 @@ describe.each([
   ['compiled', true],
   ['dynamic', false],
 ] as const)('%s', (_, aot) => {
-  testAdapter(test, mountIn(aot, rateLimit))
+  // `Request` has parsed the URL.
+  const bounds = { parsesUrls: true }
+  testAdapter(test, mountIn(aot, rateLimit), bounds)
 
-  describe('lean', () => testAdapter(test, mountIn(aot, leanRateLimit(lean) as LimitOf)))
+  describe('lean', () => testAdapter(test, mountIn(aot, leanRateLimit(lean) as LimitOf), bounds))
 })
 
 const ann = { key: () => 'ann' }

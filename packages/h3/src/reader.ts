@@ -7,6 +7,7 @@ import {
   type RouteReader,
   type RuntimeContext,
   srvxContext,
+  targetOf,
   whenAbandoned,
 } from '@spillway/core/http'
 import type { H3Event } from 'h3'
@@ -18,20 +19,16 @@ export const contextOf = ({ req }: H3Event): RuntimeContext | undefined => srvxC
 const peer = (event: H3Event): string | undefined => connectionAddress(event.req, contextOf(event))
 
 /**
- * The path that was requested, as a URL parser reads it and as it is written, and the path of the event. They differ in an app
- * that is mounted below a prefix, if something has rewritten the URL, and if h3 has decoded parts of it.
+ * The path that was requested, and the path of the event. They differ in an app that is mounted below a prefix, if something has
+ * rewritten the URL, and if h3 has decoded parts of it.
  */
 function pathOf(event: H3Event): readonly string[] {
   const { pathname } = event.url
   const target = contextOf(event)?.incoming?.url ?? event.req.url
-  const [written = ''] = target.split(/[?#]/, 1)
-  if (written === pathname) return [pathname]
-  const isPath = target.startsWith('/')
-  const url = isPath ? `http://localhost${target}` : target
-  const parsed = URL.canParse(url) ? new URL(url).pathname : pathname
-  if (parsed === pathname) return [pathname]
-  // A whole URL is no reading of its path.
-  return isPath ? [parsed, written, pathname] : [parsed, pathname]
+  const { path, start } = targetOf(target)
+  // Parsers of URLs remove these characters.
+  if (start > 0 || path.startsWith('/')) return [path.replace(/[\t\n\r]+/g, ''), pathname]
+  return URL.canParse(target) ? [new URL(target).pathname, pathname] : [pathname]
 }
 
 /** Without the path of the event if that is what mounts have left of the requested one. */

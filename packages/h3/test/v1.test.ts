@@ -59,19 +59,23 @@ describe('over HTTP/2', () => {
 })
 
 describe('without a server, as in Workers', () => {
-  testAdapter(test, (options, scene) => {
-    const handle = toWebHandler(build(options, { ...scene, timeout: new Promise(() => {}) }))
-    return sendInto((request) => {
-      // A timeout in front of the app aborts the request's signal.
-      const expired = new AbortController()
-      const late = scene.timeout.then(() => {
-        expired.abort()
-        return new Response(null, { status: 503 })
+  testAdapter(
+    test,
+    (options, scene) => {
+      const handle = toWebHandler(build(options, { ...scene, timeout: new Promise(() => {}) }))
+      return sendInto((request) => {
+        // A timeout in front of the app aborts the request's signal.
+        const expired = new AbortController()
+        const late = scene.timeout.then(() => {
+          expired.abort()
+          return new Response(null, { status: 503 })
+        })
+        const signal = AbortSignal.any([request.signal, expired.signal])
+        return Promise.race([handle(new Request(request, { signal })), late])
       })
-      const signal = AbortSignal.any([request.signal, expired.signal])
-      return Promise.race([handle(new Request(request, { signal })), late])
-    })
-  })
+    },
+    { mostVisits: 5, parsesUrls: true },
+  )
 })
 
 const ann = { quota: perMinute(1), key: () => 'ann' }

@@ -42,25 +42,14 @@ const addressOf = ({ context }: H3Event): string | undefined => (context as Cont
 function pathOf({ node: { req }, path }: H3Event): readonly string[] {
   const target = req.originalUrl ?? path
   const end = target.search(/\?|%3f/i)
-  const routed = end < 0 ? target : target.slice(0, end)
-  const [requested = ''] = target.charAt(end) === '%' ? target.split('?', 1) : [routed]
-  if (target === path && requested === routed) return [routed]
-  const below = beforeQuery(path)
-  return routed === requested && below === requested ? [requested] : [routed, requested, below]
-}
-
-/** What precedes the question mark, which the query has found. Behind a fragment, the query has not looked for it. */
-function beforeQuery(path: string): string {
-  const { query, fragment } = targetOf(path)
-  const end = fragment === '' ? path.length - query.length - 1 : path.indexOf('?')
-  return path.charAt(end) === '?' ? path.slice(0, end) : path
+  return [end < 0 ? target : target.slice(0, end), targetOf(path).beforeQuery]
 }
 
 /** Without the path of the event if that is what mounts have left of the routed one. */
 function wholePathOf(event: H3Event): readonly string[] {
   const path = pathOf(event)
-  const [routed = '', , below = routed] = path
-  return routed.startsWith('/') && routed.endsWith(below) ? path.slice(0, 2) : path
+  const [routed = '', below = routed] = path
+  return routed.startsWith('/') && routed.endsWith(below) ? path.slice(0, 1) : path
 }
 
 /**

@@ -11,23 +11,18 @@ declare const URL: {
   canParse(url: string, base: string): boolean
 }
 
-/** A path that all parsers read alike: not of a host or a whole URL, without a fragment and what some of them remove. */
-const PLAIN = /^\/(?:[^/\\?#;\t\n\r][^?#;\t\n\r]*)?/
+const BASE = 'http://localhost'
 
 /**
- * The readings of a target's path: as a URL parser has it, as it is written, and up to a fragment or a semicolon. Who routes
- * by hand reads any of them: `new URL('//a/login', 'http://localhost').pathname` is `/login`.
+ * The readings of a target's path: as a URL parser has it, without the host behind two slashes, as it is written, and up to a
+ * fragment or a semicolon. Who routes by hand reads any of them: `new URL('//a/login', 'http://localhost').pathname` is `/login`.
  */
 function readingsOf(target: string): readonly string[] {
-  const [plain = ''] = PLAIN.exec(target) ?? []
-  if (plain.length === target.length || target.charAt(plain.length) === '?') return [plain]
-  const [written = ''] = target.split('?', 1)
-  const parsed = URL.canParse(written, BASE) ? new URL(written, BASE).pathname : written
-  const [start = ''] = written.split(/[#;]/, 1)
-  return [parsed, written, start]
+  const { path, start, plain, beforeQuery } = targetOf(target)
+  const isUsual = start > 0 || path.startsWith('/')
+  const parsed = isUsual || !URL.canParse(path, BASE) ? path : new URL(path, BASE).pathname
+  return [parsed.replace(/[/\\]{2,}[^/\\]*/y, '') || '/', beforeQuery, plain]
 }
-
-const BASE = 'http://localhost'
 
 /**
  * The path as routers read it. `router` and Express report the prefix of a mount. Others keep the requested target only: then

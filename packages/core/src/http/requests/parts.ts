@@ -48,7 +48,7 @@ export const pathsOf = <R>(
 ): readonly PathReadings[] =>
   parts.once(part, (request) => {
     const known = parts.once('readings', () => new Map<string, PathReadings>())
-    return [reader[part]?.(request) ?? []].flat().map((path) => {
+    return [...new Set([reader[part]?.(request) ?? []].flat())].map((path) => {
       const readings = known.get(path) ?? readPath(path)
       known.set(path, readings)
       return readings

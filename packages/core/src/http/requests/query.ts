@@ -3,8 +3,8 @@ import { decoded, FORM } from './decoded.ts'
 import { eachPair, type Pair } from './pairs.ts'
 
 /**
- * The query of a request: as its framework has parsed it, or as text without the question mark; several texts if handlers may
- * read it in several ways.
+ * The query of a request: as its framework has parsed it, or as text without the question mark, which a fragment ends; several
+ * if handlers may read it in several ways.
  */
 export type Query = QueryReading | readonly QueryReading[]
 /** One way in which handlers may read the query: its text, or the values by their names. */
@@ -12,13 +12,15 @@ type QueryReading = string | LooseUrl | Readonly<Record<string, unknown>>
 
 /**
  * A URL that some handlers read by its parts, and others by each `&`, `?` and `#`, which find parameters in the path, behind a
- * second question mark and in the fragment.
+ * second question mark and in the fragment. If `isQuery`, a query of whose fragment others read parameters.
  */
 export class LooseUrl {
   readonly url: string
+  readonly isQuery: boolean
 
-  constructor(url: string) {
+  constructor(url: string, isQuery = false) {
     this.url = url
+    this.isQuery = isQuery
   }
 }
 
@@ -41,9 +43,8 @@ export function parametersIn(
   const parameters = new Map(Array.from(names, (name) => [name, none()]))
   const longest = Math.max(0, ...Array.from(names, ({ length }) => length))
   for (const reading of new Set<QueryReading>([query ?? ''].flat() as QueryReading[])) {
-    if (typeof reading === 'string') addText(parameters, reading, '&', most, longest, always)
-    else if (reading instanceof LooseUrl)
-      addText(parameters, reading.url, '&?#', most, longest, strictReader(reading.url))
+    if (typeof reading === 'string') addText(parameters, new LooseUrl(reading, true), most, longest, false)
+    else if (reading instanceof LooseUrl) addText(parameters, reading, most, longest, true)
     else addParsed(parameters, reading)
   }
   return parameters
@@ -55,20 +56,21 @@ const WRITTEN = 9
 /** The name before a bracket; empty without one. */
 const nameBefore = (name: string): string => name.slice(0, Math.max(name.indexOf('['), 0))
 
+const HASH = 35
+const AMPERSAND = 38
+const QUESTION = 63
+
 /** Whether handlers that read a URL by its parts find a pair: not at all, by a longer value, or as it is. */
-type Strict = (start: number, end: number) => 'absent' | 'longer' | 'same'
+type Strict = (pair: Pair) => 'absent' | 'longer' | 'same'
 
-const always: Strict = () => 'same'
-
-function strictReader(url: string): Strict {
-  let query = -1
+function strictReader(isQuery: boolean): Strict {
+  let query = isQuery ? 0 : -1
   let hasFragment = false
-  return (start, end) => {
-    const before = url.charAt(start - 1)
-    if (before === '#') hasFragment = true
-    if (before === '?' && query < 0) query = start
-    if (hasFragment || query < 0 || (before !== '&' && start !== query)) return 'absent'
-    return url.charAt(end) === '?' ? 'longer' : 'same'
+  return ({ start, before, after }) => {
+    if (before === HASH) hasFragment = true
+    if (before === QUESTION && query < 0) query = start
+    if (hasFragment || query < 0 || (before !== AMPERSAND && start !== query)) return 'absent'
+    return after === (isQuery ? HASH : QUESTION) ? 'longer' : 'same'
   }
 }
 
@@ -82,23 +84,25 @@ const valueIn = (text: string, pair: Pair): string =>
 
 function addText(
   parameters: ReadonlyMap<string, Parameter>,
-  text: string,
-  separators: string,
+  reading: LooseUrl,
   most: number,
   longest: number,
-  strict: Strict,
+  isLoose: boolean,
 ): void {
+  const { url: text, isQuery } = reading
+  const strict = strictReader(isQuery)
   const found = new Set<string>()
   let count = 0
   // A character more than the longest name tells names apart, and has the bracket: the rest of a long one is not visited again.
   const enough = longest + 1
-  eachPair(text, separators, (pair) => {
+  eachPair(text, isQuery ? '&#' : '&?#', (pair) => {
+    const strictly = strict(pair)
+    if (strictly === 'absent' && !isLoose) return
     count++
     const name = nameOf(pair, enough)
     const own = pair.isLed ? undefined : parameters.get(name)?.values
-    const strictly = strict(pair.start, pair.end)
-    if (own !== undefined && strictly === 'same') found.add(name)
-    if (strictly === 'longer') own?.push('')
+    if (own !== undefined && (strictly === 'same' || !isLoose)) found.add(name)
+    if (strictly === 'longer' && isLoose) own?.push('')
     const list = own ?? parameters.get(pair.isLed ? name : nameBefore(name))?.nested
     list?.push(valueIn(text, pair))
   })

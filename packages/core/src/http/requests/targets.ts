@@ -1,23 +1,36 @@
-/** The path and the query of a URL. */
+/** The parts of a URL. */
 interface Target {
   readonly url: string
   readonly path: string
+  /** Where the path starts: 0 without an origin. */
+  readonly start: number
+  /** The path up to a semicolon. */
+  readonly plain: string
+  /** The URL up to its first question mark: with a fragment that precedes it. */
+  readonly beforeQuery: string
+  /** The query with the fragment behind it, with its sign: what reads the query ends it there. Empty if a fragment precedes it. */
   readonly query: string
-  /** The fragment with its sign, which clients do not send. */
-  readonly fragment: string
 }
 
-const NONE: Target = { url: '', path: '', query: '', fragment: '' }
+const NONE: Target = { url: '', path: '', start: 0, plain: '', beforeQuery: '', query: '' }
 let last = NONE
 
 /**
- * The path and the query of a request's target or URL, as they are written: without origin and question mark. Both are
- * read at once, and again only for another URL.
+ * The parts of a request's target or URL, as they are written: without origin and question mark. It visits the path once, the query
+ * never, and nothing if the URL is the same again.
  */
 export function targetOf(url: string): Target {
   if (url === last.url) return last
-  const [, path = '', query = '', fragment = ''] =
-    /^(?:[^:/?#]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?(.*)$/s.exec(url) ?? []
-  last = { url, path, query, fragment }
+  const [known = '', origin = '', plain = ''] = /^((?:[^:/?#]+:\/\/[^/\\?#]+)?)([^?#;]*)[^?#]*/.exec(url) ?? []
+  const [start, end] = [origin.length, known.length]
+  const query = url.indexOf('?', end)
+  last = {
+    url,
+    path: url.slice(start, end),
+    start,
+    plain,
+    beforeQuery: query < 0 ? url : url.slice(0, query),
+    query: query === end ? url.slice(end + 1) : '',
+  }
   return last
 }
