@@ -52,10 +52,12 @@ const transports: Readonly<Record<string, (handler: Handler) => ReturnType<Mount
   'HTTP/2': (handler) => sendTo(http2.createServer(getRequestListener(handler))),
 }
 
-/** The server of Hono parses a URL when it is first read. */
+/** The server of Hono makes the URL and the headers of a `Request` when they are first read. */
+const parse = (request: Request): void => void [request.url, request.headers.get('cookie')]
+
 const BOUNDS: Readonly<Record<string, AdapterBounds>> = {
-  Hono: { parsesUrls: true, parse: (c: Context) => void c.req.url },
-  fetch: { parsesUrls: true, parse: (request: Request) => void request.url },
+  Hono: { mostVisits: 5, parsesUrls: true, parse: (c: Context) => parse(c.req.raw) },
+  fetch: { mostVisits: 5, parsesUrls: true, parse },
 }
 
 for (const [framework, build] of Object.entries(apps)) {
