@@ -8,6 +8,7 @@ import {
   printableScope,
   REMOTE_LOG_LIMIT,
   sentStep,
+  withRemoteDefaults,
 } from '@spillway/core/internal'
 import { lifetime } from './lifetime.ts'
 import type { SentTake } from './sent.ts'
@@ -70,7 +71,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
     lifetime().waitUntil?.(Promise.allSettled([answer]))
     return answer
   }
-  return {
+  return withRemoteDefaults<Store>({
     maxLogLimit: REMOTE_LOG_LIMIT,
     scope: printableScope('Durable Objects', namespace, shards === undefined ? '' : `${shards}`),
     slotOf: partOf,
@@ -95,7 +96,7 @@ export function durableObjectStore(namespace: RateLimitsNamespace, options: Dura
         return total(await Promise.all(parts.map((part) => stub(part).deleteAll(policies))))
       },
     }),
-  }
+  })
 }
 
 /** Ops as plain data: an object cannot call a calendar of the caller. */

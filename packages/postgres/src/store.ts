@@ -17,6 +17,7 @@ import {
   printableScope,
   REMOTE_LOG_LIMIT,
   withLate,
+  withRemoteDefaults,
 } from '@spillway/core/internal'
 import { type Database, type PgQuery, runOn } from './clients.ts'
 import { type Answers, coalescing, type Send, takenOf } from './coalesce.ts'
@@ -205,7 +206,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       count = found.length
     }
   }
-  const store: Store = {
+  const store = withRemoteDefaults<Store>({
     scope: printableScope('PostgreSQL', database, names.table),
     maxLogLimit: REMOTE_LOG_LIMIT,
     take: (ops, at, deadline) => (ops.length === 0 ? Promise.resolve([]) : put(callOf(ops, at, deadline))),
@@ -217,7 +218,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     delete: deleteKeys,
     deleteAll,
     list,
-  }
+  })
   return {
     ...('hashKeys' in options ? withHashedKeys(store, keyed(checkSecret('postgresStore', options.hashKeys))) : store),
     close: sweepingEvery(options.sweepEvery, () => sweepAll(run, names)),

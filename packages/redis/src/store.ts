@@ -1,5 +1,5 @@
 import type { LeaseOptions, LeasingStore, Store } from '@spillway/core'
-import { checkOptions } from '@spillway/core/internal'
+import { checkOptions, withRemoteDefaults } from '@spillway/core/internal'
 import { bucketAlgorithm } from './algorithms/buckets.ts'
 import { logAlgorithm } from './algorithms/logs.ts'
 import { penaltyAlgorithm } from './algorithms/penalties.ts'
@@ -31,7 +31,7 @@ export function redisStore(client: RedisClient, options?: RedisStoreOptions): St
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache', 'lease', 'hashKeys'])
   const redis = redisOf(client, mistakeOf, ofGlide)
-  const named = baseStore(client, redis, options, codec(), listingOf)
+  const named = withRemoteDefaults(baseStore(client, redis, options, codec(), listingOf))
   return leasing(denyCaching(hashing(named, options, client), options, client), options)
 }
 

@@ -15,7 +15,7 @@ import type { QuotaOf } from './quota-of.ts'
 export interface LeanLimiterOptions<S extends Store = Store> {
   /** How many units per time, such as `perMinute(100)`. */
   readonly quota: QuotaOf<S>
-  /** Where the counts are kept. A remote store of your own: `remoteStore(store)`. */
+  /** Where the counts are kept, such as `redisStore(client)`. A remote store of your own: `remoteStore(store)`. */
   readonly store: S
   /**
    * The name of the limiter: its policy's name in decisions, and part of its states' names in the store.

@@ -62,6 +62,9 @@ export function checkStore(store: unknown, logger: Logger, replicas: number): St
 /** What a store brings that answers late: its calls, and the options of limiters that set none. */
 export type RemoteConfig = Pick<StoreConfig, 'calls' | 'deadline' | 'onStoreError' | 'replicas'>
 
+/** What limiters do with a store that answers late if no option says otherwise. */
+export const REMOTE_DEFAULTS: Omit<RemoteConfig, 'calls'> = { deadline: 50_000, onStoreError: 'local', replicas: 1 }
+
 // Of all copies of this module. Enumerable, so that a copy of a store has it, too.
 const REMOTE = Symbol.for('spillway/1 remote')
 

@@ -1,8 +1,8 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkCount, checkNames } from '../common/options.ts'
-import { DEADLINE, micros } from '../common/time.ts'
+import { micros } from '../common/time.ts'
 import { checkStoreError } from '../policies/failure-mode.ts'
-import { type StoreOptions, withRemoteConfig } from '../policies/store-config.ts'
+import { REMOTE_DEFAULTS, type StoreOptions, withRemoteConfig } from '../policies/store-config.ts'
 import { checkIsStore, isSync, type Store } from '../stores/store.ts'
 import { REMOTE_CALLS } from './remote-calls.ts'
 
@@ -27,10 +27,15 @@ export function remoteStore<S extends Store>(store: S, options: RemoteStoreOptio
   if (problem !== undefined) {
     throw new QuotaError('ERR_SPILLWAY_OPTION', `remoteStore cannot take ${formatValue(store)}: ${problem}.`)
   }
+  const { deadline, onStoreError, replicas } = options
   return withRemoteConfig(store, {
     calls: REMOTE_CALLS,
-    deadline: micros(options.deadline ?? DEADLINE, 'deadline'),
-    onStoreError: checkStoreError(options.onStoreError ?? 'local'),
-    replicas: checkCount('replicas', options.replicas ?? 1, 1),
+    deadline: deadline === undefined ? REMOTE_DEFAULTS.deadline : micros(deadline, 'deadline'),
+    onStoreError: checkStoreError(onStoreError ?? REMOTE_DEFAULTS.onStoreError),
+    replicas: checkCount('replicas', replicas ?? REMOTE_DEFAULTS.replicas, 1),
   })
 }
+
+/** The same with the defaults and without checks, for the stores of our packages. */
+export const withRemoteDefaults = <S extends Store>(store: S): S =>
+  withRemoteConfig(store, { calls: REMOTE_CALLS, ...REMOTE_DEFAULTS })

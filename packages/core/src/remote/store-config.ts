@@ -1,10 +1,10 @@
 import { SYNC_CALLS } from '../checks/sync-calls.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
-import { DEADLINE, micros } from '../common/time.ts'
+import { micros } from '../common/time.ts'
 import { checkLogger } from '../common/warn.ts'
 import { checkStoreError } from '../policies/failure-mode.ts'
 import type { StoreCalls, StoreConfig } from '../policies/policy.ts'
-import { checkStore, remoteConfigOf, type StoreOptions } from '../policies/store-config.ts'
+import { checkStore, REMOTE_DEFAULTS, remoteConfigOf, type StoreOptions } from '../policies/store-config.ts'
 import { thresholdWatch } from '../policies/thresholds.ts'
 import { isSync, type Store } from '../stores/store.ts'
 import { REMOTE_CALLS } from './remote-calls.ts'
@@ -13,17 +13,14 @@ import { REMOTE_CALLS } from './remote-calls.ts'
 export function storeConfigOf(options: StoreOptions & { readonly store: Store | undefined }): StoreConfig {
   const logger = checkLogger(options.logger)
   checkFunctions(options, ['onThreshold'])
-  const brought = remoteConfigOf(options.store)
-  const replicas = checkCount('replicas', options.replicas ?? brought?.replicas ?? 1, 1)
+  const brought = remoteConfigOf(options.store) ?? REMOTE_DEFAULTS
+  const replicas = checkCount('replicas', options.replicas ?? brought.replicas, 1)
   const store = checkStore(options.store, logger, replicas)
   return {
     store,
     calls: callsTo(store),
-    deadline:
-      options.deadline === undefined && brought !== undefined
-        ? brought.deadline
-        : micros(options.deadline ?? DEADLINE, 'deadline'),
-    onStoreError: checkStoreError(options.onStoreError ?? brought?.onStoreError ?? 'local'),
+    deadline: options.deadline === undefined ? brought.deadline : micros(options.deadline, 'deadline'),
+    onStoreError: checkStoreError(options.onStoreError ?? brought.onStoreError),
     replicas,
     logger,
     thresholds: options.onThreshold && thresholdWatch(options.onThreshold, logger),
