@@ -42,7 +42,7 @@ const NO_EFFECT = { intents: [], lockTimeoutMs: Number.POSITIVE_INFINITY, locks:
 export function statementOf({ text, values }: PgQuery): Statement {
   if (values === undefined)
     return { ...NO_EFFECT, needs: 'nothing', migrates: true, run: () => ({ rows: [], effects: [] }) }
-  const [, name] = /^SELECT (?:deleted, last FROM )?"public"\."spillway_(\w+)"\(/.exec(text) ?? []
+  const [, name] = /^SELECT (?:deleted, last FROM |CASE WHEN .* ELSE )?"public"\."spillway_(\w+)"\(/.exec(text) ?? []
   if (name === 'version') return { ...NO_EFFECT, needs: 'functions', run: () => VERSIONS }
   if (name === 'take_calls') return takeOf(values as unknown as Calls)
   if (name === 'take_bucket') return takeBucketOf(values)
