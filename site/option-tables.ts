@@ -85,14 +85,14 @@ export const TABLES: readonly Table[] = [
   {
     heading: '`list`',
     text: 'The keys that have used the most of a policy.',
-    file: 'core/src/limiter/list.ts',
+    file: 'core/src/limiter/list-types.ts',
     type: 'ListOptions',
     guides: { '*': 'guides/stores.md#inspect-and-list-keys', blocked: 'guides/brute-force.md#block-by-hand' },
   },
   {
     heading: 'Calls by key',
     text: '`peek`, `charge`, `block` and `unblock` of `rateLimit` take these options, and `reset` takes `policy`.',
-    file: 'core/src/features/by-key/by-key.ts',
+    file: 'core/src/features/by-key/calls.ts',
     type: 'ByKeyOptions',
     guides: { '*': 'guides/keys.md#reset-peek-and-charge-by-key' },
   },

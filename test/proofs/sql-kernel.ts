@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { BucketOutcome, BucketStep } from '../../packages/core/src/kernels/bucket.ts'
 import type { BucketState } from '../../packages/core/src/kernels/bucket-state.ts'
+import type { BucketOutcome, BucketStep } from '../../packages/core/src/kernels/bucket-types.ts'
 import type { Outcome } from '../../packages/core/src/kernels/kernel.ts'
 import { Interpreter } from './interpreter.ts'
 import type { KernelName } from './languages.ts'

@@ -15,9 +15,9 @@ export { type Duration, type Micros, micros } from './common/time.ts'
 export type { Logger } from './common/warn.ts'
 export type { Decision, Degraded } from './decisions/decision.ts'
 export { RateLimitedError } from './decisions/rate-limited.ts'
-export type { BucketStep } from './kernels/bucket.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export type { BucketTaken } from './kernels/bucket-taken.ts'
+export type { BucketStep } from './kernels/bucket-types.ts'
 export type { Outcome, State, Step, Taken } from './kernels/kernel.ts'
 export { KERNELS, type Kernel } from './kernels/kernels.ts'
 export type { PenaltyState, PenaltyStep, PenaltyTaken } from './kernels/penalty.ts'
@@ -42,7 +42,7 @@ export { type LimitedStream, type LimitStreamOptions, limitStream } from './limi
 export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter/limiter.ts'
 export type { QuotaByKey, QuotaOptions, RateLimiterOptions } from './limiter/limiter-options.ts'
 export type { LimiterReports, NamedQuota } from './limiter/limiter-reports.ts'
-export type { KeyList, ListedKey, ListOptions } from './limiter/list.ts'
+export type { KeyList, ListedKey, ListOptions } from './limiter/list-types.ts'
 export type { Reservation, ReserveOptions } from './limiter/reservation.ts'
 export type { UpToDecision } from './limiter/up-to.ts'
 export type { WaitOptions } from './limiter/wait.ts'
@@ -72,16 +72,8 @@ export type {
 } from './quotas/quota-types.ts'
 export { type StoreHealth, storeHealth } from './remote/breaker.ts'
 export { type RemoteStoreOptions, remoteStore } from './remote/remote-store.ts'
-export {
-  type Deadline,
-  isSync,
-  type ListedState,
-  type StateKey,
-  type Store,
-  type StoreScope,
-  type SyncStore,
-  type Take,
-} from './stores/store.ts'
+export type { Deadline, ListedState, StateKey, Store, StoreScope, SyncStore, Take } from './stores/store.ts'
+export { isSync } from './stores/store-kinds.ts'
 export { type DenyCacheOptions, withDenyCache } from './wrappers/deny-cache.ts'
 export { withHashedKeys } from './wrappers/hashed-keys.ts'
 export { type LeaseOptions, withLeases } from './wrappers/leases.ts'

@@ -1,12 +1,8 @@
 // What limiters have that only consume, and what other apps add to it, a function each.
 
 export { perDay, perHour, perMinute, perSecond } from './builders/lean-rates.ts'
-export {
-  type LeanLimiter,
-  type LeanLimiterOptions,
-  rateLimiter,
-  type SyncLeanLimiter,
-} from './limiter/lean-limiter.ts'
+export { rateLimiter } from './limiter/lean-limiter.ts'
+export type { LeanLimiter, LeanLimiterOptions, SyncLeanLimiter } from './limiter/lean-limiter-types.ts'
 export {
   block,
   charge,

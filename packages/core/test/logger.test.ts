@@ -2,7 +2,7 @@ import { fakeClock, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { unhandledRejections } from '../../../test/unhandled.ts'
 import { loggerOf } from '../src/common/warn.ts'
-import { httpGuard, type RateLimitOptions, type RequestReader } from '../src/http/index.ts'
+import { httpGuard, type RateLimitOptions, type RequestReader, TRUSTS_EVERY_PROXY } from '../src/http/index.ts'
 import { perMinute, rateLimiter, type Store } from '../src/index.ts'
 
 const unhandled = unhandledRejections()
@@ -47,7 +47,7 @@ const warnings: readonly [
 ][] = [
   ['a request has X-Forwarded-For', {}, { forwarded: '203.0.113.8' }],
   ['a request has no client address', {}, { address: undefined }],
-  ['the app trusts every proxy', {}, {}, { trustsEveryProxy: () => true }],
+  ['the app trusts every proxy', {}, {}, { proxyWarning: () => TRUSTS_EVERY_PROXY }],
   ['a key function returns a full IPv6 address', { key: () => '2001:db8::7' }, {}],
   ['a key function returns an address with a port', { key: () => '203.0.113.7:51234' }, {}],
   ['a key function returns an address with a port', { key: () => '[2001:db8::7]:51234' }, {}],

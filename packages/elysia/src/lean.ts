@@ -1,8 +1,8 @@
 import * as core from '@spillway/core/http/lean'
-import { memoryStore } from '@spillway/memory/lean'
+import { consumingStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
-import { plainReader, type RequestContext, routeReader } from './reader.ts'
+import { listeningReader, plainReader, type RequestContext, routeReader } from './reader.ts'
 import { settleLater } from './sent.ts'
 import { settleIn } from './settle-in.ts'
 
@@ -24,11 +24,15 @@ export const settling: core.Feature<core.SettlingTypes> = /* @__PURE__ */ core.w
   settleLater,
   settleIn,
 })
+/** `maxWait`, and quotas with a queue: requests wait for their turn. */
+export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.withParts(core.waiting, {
+  reader: listeningReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<ElysiaTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
-  memoryStore,
+  consumingStore,
   limitOf,
 )
 

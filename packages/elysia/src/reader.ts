@@ -1,8 +1,10 @@
 import {
+  askingIf,
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
   LooseUrl,
+  isAbandoned,
   type PlainReader,
   pathBelow,
   type Query,
@@ -62,7 +64,7 @@ export const plainReader: PlainReader<RequestContext> = {
   responseHeader: ({ headers }: Response, name) => headers.get(name),
   identity: ({ request }) => request,
   sendsResponses: true,
-  onClientClosed: (context, listener) => whenAbandoned(context.request, runtimeOf(context), listener),
+  onClientClosed: askingIf((context) => isAbandoned(context.request, runtimeOf(context))),
 }
 
 /** What selectors and matches read of a request. */
@@ -73,4 +75,14 @@ export const routeReader: RouteReader<RequestContext> = {
   query: queriesOf,
 }
 
-export const reader: RequestReader<RequestContext> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)
+/** How a request that waits learns that its client has disconnected. */
+export const listeningReader: Pick<RequestReader<RequestContext>, 'onClientClosed'> = {
+  onClientClosed: (context, listener) => whenAbandoned(context.request, runtimeOf(context), listener),
+}
+
+export const reader: RequestReader<RequestContext> = /* @__PURE__ */ Object.assign(
+  {},
+  plainReader,
+  routeReader,
+  listeningReader,
+)

@@ -1,5 +1,6 @@
+import { nodeListeningReader } from '@spillway/core/http'
 import * as core from '@spillway/core/http/lean'
-import { memoryStore } from '@spillway/memory/lean'
+import { consumingStore } from '@spillway/memory/lean'
 import type { Request, Response } from 'express'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
 import { plainReader, routeReader } from './reader.ts'
@@ -16,11 +17,15 @@ export interface ExpressTypes extends core.Framework<Request, Response> {}
 export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
   reader: routeReader,
 })
+/** `maxWait`, and quotas with a queue: requests wait for their turn. */
+export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.withParts(core.waiting, {
+  reader: nodeListeningReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<ExpressTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
-  memoryStore,
+  consumingStore,
   limitOf,
 )
 

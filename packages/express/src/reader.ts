@@ -1,11 +1,13 @@
 import {
   expressQuery,
   NODE_PARAMETERS,
+  nodeListeningReader,
   nodePlainReader,
   nodeRouteReader,
   type PlainReader,
   type RequestReader,
   type RouteReader,
+  TRUSTS_EVERY_PROXY,
 } from '@spillway/core/http'
 import type { Request } from 'express'
 
@@ -15,7 +17,8 @@ const isOfExpress = (req: { readonly app?: unknown }): boolean => req.app !== un
 /** What every limiter reads of a request. */
 export const plainReader: PlainReader<Request> = /* @__PURE__ */ Object.assign({}, nodePlainReader, {
   // An address reserved for documentation, more hops away than any proxy.
-  trustsEveryProxy: (req: Request) => isOfExpress(req) && req.app.get('trust proxy fn')('192.0.2.1', 64),
+  proxyWarning: (req: Request) =>
+    isOfExpress(req) && req.app.get('trust proxy fn')('192.0.2.1', 64) && TRUSTS_EVERY_PROXY,
 })
 
 /** What selectors and matches read of a request. */
@@ -27,6 +30,12 @@ export const routeReader: RouteReader<Request> = /* @__PURE__ */ Object.assign({
   mostParameters: NODE_PARAMETERS,
 })
 
-export const reader: RequestReader<Request> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader, {
-  peerHint: '; @spillway/express/compat takes the options of express-rate-limit',
-})
+export const reader: RequestReader<Request> = /* @__PURE__ */ Object.assign(
+  {},
+  plainReader,
+  routeReader,
+  nodeListeningReader,
+  {
+    peerHint: '; @spillway/express/compat takes the options of express-rate-limit',
+  },
+)

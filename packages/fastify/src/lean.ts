@@ -1,8 +1,8 @@
 import * as core from '@spillway/core/http/lean'
-import { memoryStore } from '@spillway/memory/lean'
+import { consumingStore } from '@spillway/memory/lean'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
-import { plainReader, routeReader } from './reader.ts'
+import { listeningReader, plainReader, routeReader } from './reader.ts'
 
 // `rateLimit` with the features that an app names, for bundles that have no others.
 
@@ -16,11 +16,15 @@ export interface FastifyTypes extends core.Framework<FastifyRequest, FastifyRepl
 export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
   reader: routeReader,
 })
+/** `maxWait`, and quotas with a queue: requests wait for their turn. */
+export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.withParts(core.waiting, {
+  reader: listeningReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<FastifyTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
-  memoryStore,
+  consumingStore,
   limitOf,
 )
 

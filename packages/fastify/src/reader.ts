@@ -1,13 +1,16 @@
 import {
+  askingIf,
   fastifyPath,
   fastifyTrustsEveryProxy,
   hidesBody,
+  isDisconnected,
   nodeHeader,
   type PlainReader,
   pathBelow,
   type Query,
   type RequestReader,
   type RouteReader,
+  TRUSTS_EVERY_PROXY,
   whenDisconnected,
 } from '@spillway/core/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -16,13 +19,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 export const plainReader: PlainReader<FastifyRequest> = {
   address: ({ ip }) => ip,
   peer: ({ socket }) => socket.remoteAddress,
-  trustsEveryProxy: fastifyTrustsEveryProxy,
+  proxyWarning: (request) => fastifyTrustsEveryProxy(request) && TRUSTS_EVERY_PROXY,
   method: ({ method }) => method,
   header: ({ headers }, name) => nodeHeader(headers, name),
   hidesBody: ({ raw }) => hidesBody(raw),
   responseHeader: (reply: FastifyReply, name) => reply.getHeader(name),
   identity: ({ raw }) => raw,
-  onClientClosed: ({ raw }, listener) => whenDisconnected(raw, listener),
+  onClientClosed: askingIf(({ raw }) => isDisconnected(raw)),
 }
 
 /** What selectors and matches read of a request. */
@@ -34,4 +37,14 @@ export const routeReader: RouteReader<FastifyRequest> = {
   query: ({ query }) => query as Query,
 }
 
-export const reader: RequestReader<FastifyRequest> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)
+/** How a request that waits learns that its client has disconnected. */
+export const listeningReader: Pick<RequestReader<FastifyRequest>, 'onClientClosed'> = {
+  onClientClosed: ({ raw }, listener) => whenDisconnected(raw, listener),
+}
+
+export const reader: RequestReader<FastifyRequest> = /* @__PURE__ */ Object.assign(
+  {},
+  plainReader,
+  routeReader,
+  listeningReader,
+)

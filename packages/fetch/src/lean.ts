@@ -1,8 +1,8 @@
 import * as core from '@spillway/core/http/lean'
-import { memoryStore } from '@spillway/memory/lean'
+import { consumingStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
-import { plainReader, routeReader } from './reader.ts'
+import { listeningReader, plainReader, routeReader } from './reader.ts'
 import { settler } from './sent.ts'
 
 // `rateLimit` with the features that an app names, for bundles that have no others.
@@ -20,11 +20,15 @@ export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.
 })
 /** `refundIf`, `countIf`, `settle` and `countPreflight`: what a response shows about the cost of its request. */
 export const settling: core.Feature<core.SettlingTypes> = /* @__PURE__ */ core.withParts(settlingInMemory, { settler })
+/** `maxWait`, and quotas with a queue: requests wait for their turn. */
+export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.withParts(core.waiting, {
+  reader: listeningReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<FetchTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
-  memoryStore,
+  consumingStore,
   limitOf,
 )
 

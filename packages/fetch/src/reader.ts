@@ -1,8 +1,10 @@
 import {
   type AdapterParts,
+  askingIf,
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
+  isAbandoned,
   type PlainReader,
   type RequestDecision,
   type RequestReader,
@@ -58,7 +60,7 @@ export const plainReader: PlainReader<Request> = {
   hidesBody: (request) => hasHiddenBody(request, records().get(request)?.context),
   responseHeader: ({ headers }: Response, name) => headers.get(name),
   sendsResponses: true,
-  onClientClosed: (request, listener) => whenAbandoned(request, records().get(request)?.context, listener),
+  onClientClosed: askingIf((request) => isAbandoned(request, records().get(request)?.context)),
 }
 
 /** What selectors and matches read of a request. */
@@ -67,4 +69,14 @@ export const routeReader: RouteReader<Request> = {
   query: ({ url }) => targetOf(url).query,
 }
 
-export const reader: RequestReader<Request> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)
+/** How a request that waits learns that its client has disconnected. */
+export const listeningReader: Pick<RequestReader<Request>, 'onClientClosed'> = {
+  onClientClosed: (request, listener) => whenAbandoned(request, records().get(request)?.context, listener),
+}
+
+export const reader: RequestReader<Request> = /* @__PURE__ */ Object.assign(
+  {},
+  plainReader,
+  routeReader,
+  listeningReader,
+)

@@ -1,9 +1,9 @@
 import * as core from '@spillway/core/http/lean'
-import { memoryStore } from '@spillway/memory/lean'
+import { consumingStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import type { H3Event } from 'h3'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
-import { plainReader, responseReader, routeReader } from './reader.ts'
+import { listeningReader, plainReader, responseReader, routeReader } from './reader.ts'
 import { whenSent } from './sent.ts'
 
 // `rateLimit` with the features that an app names, for bundles that have no others.
@@ -27,11 +27,15 @@ export const settling: core.Feature<core.SettlingTypes> = /* @__PURE__ */ core.w
   whenSent,
   reader: responseReader,
 })
+/** `maxWait`, and quotas with a queue: requests wait for their turn. */
+export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.withParts(core.waiting, {
+  reader: listeningReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<H3Types, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
-  memoryStore,
+  consumingStore,
   limitOf,
 )
 

@@ -1,7 +1,9 @@
 import {
+  askingIf,
   connectionAddress,
   fetchHeader,
   hidesBody,
+  isAbandoned,
   type PlainReader,
   type RequestReader,
   type RouteReader,
@@ -49,7 +51,7 @@ export const plainReader: PlainReader<H3Event> = {
     const incoming = contextOf(event)?.incoming
     return incoming ? hidesBody(incoming) : event.req.body !== null
   },
-  onClientClosed: (event, listener) => whenAbandoned(event.req, contextOf(event), listener),
+  onClientClosed: askingIf((event) => isAbandoned(event.req, contextOf(event))),
 }
 
 /** What selectors and matches read of a request. */
@@ -62,9 +64,15 @@ export const routeReader: RouteReader<H3Event> = {
 /** What the response of a request is read by. */
 export const responseReader: Partial<RequestReader<H3Event>> = { responseHeader: answeredHeader, sendsResponses: true }
 
+/** How a request that waits learns that its client has disconnected. */
+export const listeningReader: Pick<RequestReader<H3Event>, 'onClientClosed'> = {
+  onClientClosed: (event, listener) => whenAbandoned(event.req, contextOf(event), listener),
+}
+
 export const reader: RequestReader<H3Event> = /* @__PURE__ */ Object.assign(
   {},
   plainReader,
   routeReader,
   responseReader,
+  listeningReader,
 )

@@ -1,12 +1,12 @@
 import { missingHeaders } from '@spillway/core/http'
 import * as core from '@spillway/core/http/lean'
-import { memoryStore } from '@spillway/memory/lean'
+import { consumingStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import type { Context } from 'hono'
 import { answered } from './answered.ts'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
 import { plainReader } from './plain-reader.ts'
-import { responseReader, routeReader } from './reader.ts'
+import { listeningReader, responseReader, routeReader } from './reader.ts'
 import { settlesLater } from './sent.ts'
 
 // `rateLimit` with the features that an app names, for bundles that have no others.
@@ -35,11 +35,15 @@ export const settling: core.Feature<core.SettlingTypes> = /* @__PURE__ */ core.w
   settlesLater,
   reader: responseReader,
 })
+/** `maxWait`, and quotas with a queue: requests wait for their turn. */
+export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.withParts(core.waiting, {
+  reader: listeningReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<HonoTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
-  memoryStore,
+  consumingStore,
   limitOf,
   { missing: core.plainMissing },
 )

@@ -3,7 +3,6 @@ import {
   type DecisionReader,
   type Denial,
   isAbandoned,
-  isCookie,
   type LimitOf,
   type missingHeaders,
   type RequestDecision,
@@ -102,9 +101,8 @@ async function follow(
   responded()
 }
 
-/** Made by the context, which adds the headers that earlier middleware has set. */
-export function denied(c: Context, { status, contentType, headers, body }: Denial): Response {
-  for (const [name, value] of headers) c.header(name, value, { append: isCookie(name) })
+/** Made by the context, which adds the headers that have been set. */
+export function denied(c: Context, { status, contentType, body }: Denial): Response {
   c.header('Content-Type', contentType)
   return c.newResponse(body || null, status as StatusCode)
 }

@@ -1,10 +1,11 @@
 import {
+  askingIf,
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
   incomingOf,
+  isAbandoned,
   type PlainReader,
-  whenAbandoned,
 } from '@spillway/core/http'
 import type { Context } from 'hono'
 
@@ -41,5 +42,5 @@ export const plainReader: PlainReader<Context> = {
   header: (c, name) => fetchHeader(c.req.raw, name),
   hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),
   identity: identityOf,
-  onClientClosed: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),
+  onClientClosed: askingIf((c) => isAbandoned(c.req.raw, c.env)),
 }

@@ -1,4 +1,4 @@
-import { LooseUrl, pathBelow, type RequestReader, type RouteReader } from '@spillway/core/http'
+import { LooseUrl, pathBelow, type RequestReader, type RouteReader, whenAbandoned } from '@spillway/core/http'
 import type { Context } from 'hono'
 import { plainReader } from './plain-reader.ts'
 
@@ -19,9 +19,15 @@ export const responseReader: Partial<RequestReader<Context>> = {
   sendsResponses: true,
 }
 
+/** How a request that waits learns that its client has disconnected. */
+export const listeningReader: Pick<RequestReader<Context>, 'onClientClosed'> = {
+  onClientClosed: (c, listener) => whenAbandoned(c.req.raw, c.env, listener),
+}
+
 export const reader: RequestReader<Context> = /* @__PURE__ */ Object.assign(
   {},
   plainReader,
   routeReader,
   responseReader,
+  listeningReader,
 )

@@ -1,10 +1,13 @@
 import {
+  askingIf,
   hidesBody,
+  isClosed,
   NODE_PARAMETERS,
   nodeHeader,
   type PlainReader,
   type RequestReader,
   type RouteReader,
+  TRUSTS_EVERY_PROXY,
   whenClosed,
 } from '@spillway/core/http'
 import type { Context } from 'koa'
@@ -58,13 +61,14 @@ export const plainReader: PlainReader<Context> = {
   address: (ctx) => ctx.ip || undefined,
   peer: (ctx) => ctx.req.socket.remoteAddress,
   // Any other header holds one address, which the proxy overwrites.
-  trustsEveryProxy: ({ app }) => app.proxy && !app.maxIpsCount && /^x-forwarded-for$/i.test(app.proxyIpHeader),
+  proxyWarning: ({ app }) =>
+    app.proxy && !app.maxIpsCount && /^x-forwarded-for$/i.test(app.proxyIpHeader) && TRUSTS_EVERY_PROXY,
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.get(name) || nodeHeader(ctx.headers, name),
   hidesBody: (ctx) => hidesBody(ctx.req),
   responseHeader: (ctx: Context, name) => ctx.res.getHeader(name),
   identity: (ctx) => ctx.req,
-  onClientClosed: (ctx, listener) => whenClosed(ctx.res, listener),
+  onClientClosed: askingIf((ctx) => isClosed(ctx.res)),
 }
 
 /** What selectors and matches read of a request. */
@@ -76,4 +80,14 @@ export const routeReader: RouteReader<Context> = {
   mostParameters: NODE_PARAMETERS,
 }
 
-export const reader: RequestReader<Context> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)
+/** How a request that waits learns that its client has disconnected. */
+export const listeningReader: Pick<RequestReader<Context>, 'onClientClosed'> = {
+  onClientClosed: (ctx, listener) => whenClosed(ctx.res, listener),
+}
+
+export const reader: RequestReader<Context> = /* @__PURE__ */ Object.assign(
+  {},
+  plainReader,
+  routeReader,
+  listeningReader,
+)

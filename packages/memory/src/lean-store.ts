@@ -10,7 +10,7 @@ import {
 import { smallDigester } from '@spillway/core/internal'
 import { machineClock } from './clock.ts'
 import { continuousTake } from './continuous-take.ts'
-import { countingStore } from './counting-store.ts'
+import { type ConsumingStore, countingStore, statesOfEach } from './counting-store.ts'
 import { PolicyStates } from './policy-states.ts'
 import { MapSlots } from './slots.ts'
 
@@ -23,11 +23,23 @@ const MAX_KEYS = 100_000
  * that, keys that have used the least are evicted.
  */
 export function memoryStore(): SyncStore {
-  const newStates = (): PolicyStates => new PolicyStates(MAX_KEYS, new MapSlots(smallDigester))
   return countingStore(machineClock(), new Map(), newStates, prepare, prepare)
 }
 
-function prepare(states: PolicyStates, step: Step): PreparedTake {
+/** Returns the part of `memoryStore` that consumes: the store of limiters of the lean entries that are given none. */
+export function consumingStore(): ConsumingStore {
+  const statesOf = statesOfEach(new Map(), newStates)
+  return { prepareSync: (policy, step) => prepareConsume(statesOf(policy), step), clock: machineClock() }
+}
+
+const newStates = (): PolicyStates => new PolicyStates(MAX_KEYS, new MapSlots(smallDigester))
+
+const prepare = (states: PolicyStates, step: Step): PreparedTake => {
+  const take = prepareConsume(states, step)
+  return step.peek ? peeking(states, take) : take
+}
+
+function prepareConsume(states: PolicyStates, step: Step): PreparedTake {
   const take = step.kernel === 'bucket' && consumes(step) ? prepareBucket(states, step) : undefined
   if (take === undefined) {
     throw new QuotaError(
@@ -35,7 +47,7 @@ function prepare(states: PolicyStates, step: Step): PreparedTake {
       `this store only consumes units of buckets that refill continuously, such as perMinute(100); got a step of ${step.kernel}. Write store: memoryStore(), imported from '@spillway/memory', or createRateLimit(anyQuota) of a lean entry.`,
     )
   }
-  return step.peek ? peeking(states, take) : take
+  return take
 }
 
 function prepareBucket(states: PolicyStates, step: BucketStep): PreparedTake | undefined {

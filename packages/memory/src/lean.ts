@@ -1,2 +1,3 @@
 export { perDay, perHour, perMinute, perSecond } from '@spillway/core/lean'
-export { memoryStore } from './lean-store.ts'
+export type { ConsumingStore } from './counting-store.ts'
+export { consumingStore, memoryStore } from './lean-store.ts'

@@ -13,6 +13,7 @@ import {
   nodeHeader,
   type Outgoing,
   type RequestReader,
+  TRUSTS_EVERY_PROXY,
   type TrustProxy,
   whenClosed,
 } from '@spillway/core/http'
@@ -152,7 +153,7 @@ function trustsEveryProxy(context: ExecutionContext): boolean {
 export const reader: RequestReader<ExecutionContext> = {
   address: (context) => requestOf(context).ip ?? peer(context),
   peer,
-  trustsEveryProxy,
+  proxyWarning: (context) => trustsEveryProxy(context) && TRUSTS_EVERY_PROXY,
   method: (context) => requestOf(context).method ?? 'GET',
   path: pathOf,
   // Fastify does, Express does not.

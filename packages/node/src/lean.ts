@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { nodePlainReader, nodeRouteReader } from '@spillway/core/http'
+import { nodeListeningReader, nodePlainReader, nodeRouteReader } from '@spillway/core/http'
 import * as core from '@spillway/core/http/lean'
-import { memoryStore } from '@spillway/memory/lean'
+import { consumingStore } from '@spillway/memory/lean'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
 
 // `rateLimit` with the features that an app names, for bundles that have no others.
@@ -16,11 +16,15 @@ export interface NodeTypes extends core.Framework<IncomingMessage, ServerRespons
 export const selectors: core.Feature<core.SelectorTypes> = /* @__PURE__ */ core.withParts(core.selectors, {
   reader: nodeRouteReader,
 })
+/** `maxWait`, and quotas with a queue: requests wait for their turn. */
+export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.withParts(core.waiting, {
+  reader: nodeListeningReader,
+})
 
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<NodeTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   nodePlainReader,
-  memoryStore,
+  consumingStore,
   limitOf,
 )
 

@@ -1,6 +1,6 @@
 import { decideBucket } from '../decisions/decide-bucket.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { bucketKernel } from '../kernels/kernels.ts'
 import { bucketChecks } from '../quotas/bucket-checks.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'

@@ -1,7 +1,7 @@
 import { QuotaError } from '../common/errors.ts'
 import { decideBucket } from '../decisions/decide-bucket.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { continuousChecks } from '../quotas/bucket-checks.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
 import { consumeBucket } from '../steps/consume-bucket.ts'

@@ -1,7 +1,7 @@
 import { decideBucket } from '../decisions/decide-bucket.ts'
 import { decideSchedule } from '../decisions/decide-schedule.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { bucketKernel } from '../kernels/kernels.ts'
 import { scheduledChecks } from '../quotas/bucket-checks.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'

@@ -3,18 +3,13 @@ import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import { copyOf } from '../kernels/kernel.ts'
-import {
-  type Acquisition,
-  type CallDeadline,
-  configOf,
-  type PolicyCheck,
-  type StoreConfig,
-  type StoreResult,
-} from '../policies/policy.ts'
+import type { Acquisition, CallDeadline, PolicyCheck, StoreConfig, StoreResult } from '../policies/policy.ts'
+import { configOf } from '../policies/policy-of.ts'
 import { isShown } from '../quotas/block-list.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { needsUnits } from '../steps/verbs.ts'
-import { type PreparingStore, preparesTakes } from '../stores/store.ts'
+import type { PreparingStore } from '../stores/store.ts'
+import { preparesTakes } from '../stores/store-kinds.ts'
 import { decideAll, decideInOrder, groupByStore, isOneCall } from './in-order.ts'
 import { spillOver } from './spill.ts'
 import { answerTogether } from './sync-calls.ts'

@@ -1,13 +1,6 @@
 import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
-import {
-  type Acquisition,
-  type ActualOf,
-  type CallDeadline,
-  configOf,
-  type PolicyCheck,
-  type StoreAnswer,
-  type StoreResult,
-} from '../policies/policy.ts'
+import type { Acquisition, ActualOf, CallDeadline, PolicyCheck, StoreAnswer, StoreResult } from '../policies/policy.ts'
+import { configOf } from '../policies/policy-of.ts'
 import type { Take } from '../stores/store.ts'
 import { answerOf, correctionsOf, refundsOf } from './takes.ts'
 

@@ -1,14 +1,10 @@
 import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import { monotonicMs } from '../common/time.ts'
-import {
-  type CallDeadline,
-  configOf,
-  type PolicyCheck,
-  type StoreConfig,
-  type StoreResult,
-} from '../policies/policy.ts'
+import type { CallDeadline, PolicyCheck, StoreConfig, StoreResult } from '../policies/policy.ts'
+import { configOf } from '../policies/policy-of.ts'
 import type { StepOptions } from '../steps/step-options.ts'
-import { isSync, type Store } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import { isSync } from '../stores/store-kinds.ts'
 import { answerInTime, rollbackResult } from './correct.ts'
 import { takesFor } from './takes.ts'
 

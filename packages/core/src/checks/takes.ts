@@ -2,14 +2,8 @@ import { decider, stepFor } from '../algorithms/algorithm.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decide, Decision } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
-import {
-  type Acquisition,
-  type ActualOf,
-  configOf,
-  type PolicyCheck,
-  type StoreAnswer,
-  type TakenUnits,
-} from '../policies/policy.ts'
+import type { Acquisition, ActualOf, PolicyCheck, StoreAnswer, TakenUnits } from '../policies/policy.ts'
+import { configOf } from '../policies/policy-of.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { maxCharge } from '../steps/verbs.ts'
 import type { Take } from '../stores/store.ts'

@@ -5,6 +5,7 @@ export type OnClientClosed = (leave: () => void) => () => void
 export function waitUnlessClosed<T>(promise: Promise<T>, onClientClosed: OnClientClosed): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const unregister = onClientClosed(() => resolve(undefined))
-    promise.then(resolve, reject).finally(() => unregister())
+    // Before it resolves: a lean limiter asks only then whether the client has left.
+    promise.finally(() => unregister()).then(resolve, reject)
   })
 }

@@ -1,6 +1,9 @@
 import { QuotaError } from './errors.ts'
-import { setLongTimeout } from './long-timeout.ts'
 import { type Awaitable, type MaybePromise, maybePromise } from './maybe-promise.ts'
+
+// Every runtime has timers, though no ECMAScript library declares them.
+declare function setTimeout(callback: () => void, millis: number): unknown
+declare function clearTimeout(timer: unknown): void
 
 /** How long a request waits for a promise of the options. */
 const LONGEST_WAIT_MS = 10_000
@@ -25,7 +28,9 @@ function unlessLate<T>(option: string, promise: Promise<T>): Promise<T> {
           `the promise that ${option} returned has not settled for 10 s. Give its calls a timeout.`,
         ),
       )
-    const stop = setLongTimeout(LONGEST_WAIT_MS, late, { holds: false })
-    promise.then(resolve, reject).finally(stop)
+    const timer = setTimeout(late, LONGEST_WAIT_MS)
+    // Timers of browsers and edge runtimes are numbers, without `unref`.
+    ;(timer as { unref?: () => void }).unref?.()
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -3,7 +3,7 @@ declare function setTimeout(callback: () => void, millis: number): unknown
 declare function clearTimeout(timer: unknown): void
 
 /** The longest time one timer can count, in milliseconds: some 24.8 days. */
-export const LONGEST_TIMER: number = 2 ** 31 - 1
+export const LONGEST_TIMER: number = 2_147_483_647
 
 /**
  * Calls back after `millis`, which may exceed the longest timer, unless stopped by the function returned. The timer keeps the

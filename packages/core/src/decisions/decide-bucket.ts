@@ -1,9 +1,10 @@
 import { LONGEST, type Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { type Fraction, MOST_SCALE, spanOf, unitsIn, wholeTick } from '../kernels/fraction.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
-import { type Decide, decisionOf } from './decision.ts'
+import type { Decide } from './decision.ts'
+import { decisionOf } from './decision-of.ts'
 
 /** Turns the results of a step into decisions, of a bucket that refills continuously. */
 export function decideBucket(policy: string, quota: BucketQuota, cost: number, step: BucketStep): Decide<BucketTaken> {

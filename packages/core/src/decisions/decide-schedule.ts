@@ -1,10 +1,11 @@
 import type { Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import type { RefillSchedule } from '../kernels/refill-schedule.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
 import { turnOf } from './decide-bucket.ts'
-import { type Decide, type Decision, decisionOf } from './decision.ts'
+import type { Decide, Decision } from './decision.ts'
+import { decisionOf } from './decision-of.ts'
 
 /** A bucket that refills at intervals: a tick is a unit. */
 export function decideSchedule(

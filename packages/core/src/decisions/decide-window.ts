@@ -1,7 +1,8 @@
 import type { Micros } from '../common/time.ts'
 import type { SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { SlidingWindowQuota } from '../quotas/quota-types.ts'
-import { allow, type Decide, deny } from './decision.ts'
+import type { Decide } from './decision.ts'
+import { allow, deny } from './decision-of.ts'
 
 /** Turns the results of a sliding window's step into decisions. */
 export function decideWindow(policy: string, quota: SlidingWindowQuota, cost: number): Decide<SlidingWindowTaken> {

@@ -6,7 +6,8 @@ import type { Calendar, SlidingWindowTaken } from '../kernels/sliding-window.ts'
 import type { WarmUpStep, WarmUpTaken } from '../kernels/warm-up.ts'
 import { isBlockList } from '../quotas/block-list.ts'
 import type { PenaltyQuota, SlidingLogQuota, SlidingWindowQuota, WarmUpQuota } from '../quotas/quota-types.ts'
-import { allow, type Decide, type Decision, deny } from './decision.ts'
+import type { Decide, Decision } from './decision.ts'
+import { allow, deny } from './decision-of.ts'
 
 // What turns the results of a step into decisions: remaining units and waits are computed in this folder only. These are hot
 // paths: engines inline small functions over numbers, and then allocate neither their arguments nor their results.

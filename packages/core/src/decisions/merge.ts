@@ -1,4 +1,5 @@
-import { type Decision, type Degraded, NONE } from './decision.ts'
+import type { Decision, Degraded } from './decision.ts'
+import { NONE } from './decision-of.ts'
 
 /** Merges the decisions of policies: allowed if all allow, else the denial with the longest wait. That of one is left as it is. */
 export function merge(decisions: readonly Decision[]): Decision {

@@ -1,6 +1,6 @@
 export { spilling } from '../checks/spill.ts'
 export type { DeniedAnswer, DeniedOption, WebResponse } from '../features/answers/denied.ts'
-export type { ByKey, ByKeyOptions, KeyText } from '../features/by-key/by-key.ts'
+export type { ByKey, ByKeyOptions, KeyText } from '../features/by-key/calls.ts'
 export { type CostOption, costReader } from '../features/costs/request-cost.ts'
 export type { DecisionEvent } from '../features/events/events.ts'
 export type { HeaderForm } from '../features/header-forms/forms.ts'
@@ -13,11 +13,12 @@ export { type ClientReader, clientAddress, type TrustProxy } from '../features/t
 export type { StoreErrorOption } from '../policies/failure-mode.ts'
 export type { Targets } from '../policies/spill-targets.ts'
 export { inNetworks, isAddress } from './addresses/address.ts'
+export { TRUSTS_EVERY_PROXY } from './addresses/framework-address.ts'
 export { ipKey } from './addresses/ip-key.ts'
 export { type Header, isCookie, joinHeaders, missingHeaders, setAnswerHeaders } from './headers/headers.ts'
 export type { Denial } from './headers/problem.ts'
 export { failRequest, type NodeMiddleware, nodeMiddleware } from './node/middleware.ts'
-export { nodePlainReader, nodeReader, nodeRouteReader } from './node/reader.ts'
+export { nodeListeningReader, nodePlainReader, nodeReader, nodeRouteReader } from './node/reader.ts'
 export type { NodeNext, NodeRequest, NodeResponse } from './node/types.ts'
 export { release, responseTo } from './node/upgrade.ts'
 export { withGuard } from './pipeline/guard.ts'
@@ -25,8 +26,11 @@ export type { AdapterParts, LimitOf } from './pipeline/parts.ts'
 export type { RequestSources } from './pipeline/request-sources.ts'
 export type { DecisionReader, RequestDecision, Verdict } from './pipeline/verdict.ts'
 export {
+  askingIf,
   type Closable,
   hidesBody,
+  isClosed,
+  isDisconnected,
   isOver,
   type Outgoing,
   statusOf,

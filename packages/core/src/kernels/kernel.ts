@@ -1,6 +1,6 @@
-import type { BucketOutcome, BucketStep } from './bucket.ts'
 import type { BucketState } from './bucket-state.ts'
 import type { BucketTaken } from './bucket-taken.ts'
+import type { BucketOutcome, BucketStep } from './bucket-types.ts'
 import type { PenaltyOutcome, PenaltyState, PenaltyStep, PenaltyTaken } from './penalty.ts'
 import type { SlidingLogOutcome, SlidingLogState, SlidingLogStep, SlidingLogTaken } from './sliding-log.ts'
 import type {

@@ -1,7 +1,8 @@
 import { LONGEST, type Micros } from '../common/time.ts'
-import { type BucketOutcome, type BucketStep, bucket } from './bucket.ts'
+import { bucket } from './bucket.ts'
 import type { BucketState } from './bucket-state.ts'
 import { type BucketTaken, bucketTaken } from './bucket-taken.ts'
+import type { BucketOutcome, BucketStep } from './bucket-types.ts'
 import type { Outcome, State, Step, Taken } from './kernel.ts'
 import {
   forgivenAt,

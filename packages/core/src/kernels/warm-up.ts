@@ -78,8 +78,8 @@ export interface WarmUpOutcome {
   readonly kept: WarmUpState | undefined
 }
 
-/** The longest warm-up period: half of it is at most 2^32 µs, so that no product is beyond 2^53. */
-export const LONGEST_WARM_UP: Micros = 2 ** 33
+/** The longest warm-up period, 2^33 µs: half of it is at most 2^32 µs, so that no product is beyond 2^53. */
+export const LONGEST_WARM_UP: Micros = 8_589_934_592
 
 /** Steps a key that warms up. A key without a state is cold. */
 export function warmUp(state: WarmUpState | undefined, now: Micros, step: WarmUpStep): WarmUpOutcome {
@@ -128,7 +128,7 @@ export function slowdown(before: number, after: number, half: number): number {
   return dividedUp(a - b, a + b, half)
 }
 
-const SPLIT = 2 ** 17
+const SPLIT = 131_072
 
 /** `x × y / divisor`, rounded up: `y` is split, because the product may be beyond 2^53. */
 function dividedUp(x: number, y: number, divisor: number): number {

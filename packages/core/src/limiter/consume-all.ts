@@ -5,7 +5,7 @@ import { MOST_POLICIES } from '../policies/count.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'
 import { internalsOf } from './internals-of.ts'
-import type { LeanLimiter } from './lean-limiter.ts'
+import type { LeanLimiter } from './lean-limiter-types.ts'
 import { type Reservation, reserveFor } from './reservation.ts'
 
 /** The actual costs of `consumeAll`, in the order of its triples; `undefined` leaves one at its cost. */

@@ -1,52 +1,17 @@
 import { QuotaError } from '../common/errors.ts'
 import { checkNames } from '../common/options.ts'
-import { checkLogger, type Logger } from '../common/warn.ts'
+import { checkLogger } from '../common/warn.ts'
 import type { Decision } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
 import { reportPolicies } from '../policies/on-policies.ts'
-import { type Policy, policyOf, type StoreConfig } from '../policies/policy.ts'
+import type { Policy, StoreConfig } from '../policies/policy.ts'
+import { policyOf } from '../policies/policy-of.ts'
 import { checkStore, remoteConfigOf } from '../policies/store-config.ts'
 import { checkKey, checkUnits } from '../steps/verbs.ts'
-import { isSync, type StateKey, type Store, type SyncStore } from '../stores/store.ts'
+import type { StateKey, Store, SyncStore } from '../stores/store.ts'
+import { isSync } from '../stores/store-kinds.ts'
 import { internals } from './internals.ts'
-import type { QuotaOf } from './quota-of.ts'
-
-/** Options of a lean limiter. */
-export interface LeanLimiterOptions<S extends Store = Store> {
-  /** How many units per time, such as `perMinute(100)`. */
-  readonly quota: QuotaOf<S>
-  /** Where the counts are kept, such as `redisStore(client)`. A remote store of your own: `remoteStore(store)`. */
-  readonly store: S
-  /**
-   * The name of the limiter: its policy's name in decisions, and part of its states' names in the store.
-   * @default `'default'`
-   */
-  readonly name?: string
-  /**
-   * Where warnings and store failures are logged.
-   * @default `console`
-   */
-  readonly logger?: Logger
-}
-
-/** A limiter that consumes. Its other verbs are functions of it: `refund(limiter, key)`. */
-export interface LeanLimiter {
-  /**
-   * Consumes `cost` units (default: 1) if they are available. A denial is a decision, not an error. If the store fails,
-   * its failure mode decides.
-   */
-  consume(key: string, cost?: number): Promise<Decision>
-  /** Returns the decision of `consume`, without consuming. `remaining` is the number of units before the request. */
-  peek(key: string, cost?: number): Promise<Decision>
-  /** Resets a key, which becomes new. Resolves with whether there was a state of it, which may have been full again. */
-  reset(key: string): Promise<boolean>
-}
-
-/** A lean limiter on an in-memory store: it can also decide without a promise. */
-export interface SyncLeanLimiter extends LeanLimiter {
-  /** The decision of `consume`, without a promise. */
-  consumeSync(key: string, cost?: number): Decision
-}
+import type { LeanLimiter, LeanLimiterOptions, SyncLeanLimiter } from './lean-limiter-types.ts'
 
 /** Builds a lean limiter on an in-memory store. Throws a `QuotaError` if an option is invalid. */
 export function rateLimiter(options: LeanLimiterOptions & { readonly store: SyncStore }): SyncLeanLimiter

@@ -3,7 +3,7 @@ import type { Quota } from '../quotas/quota-types.ts'
 import { canBlock } from './block.ts'
 import type { Inspection } from './inspect.ts'
 import type { LimiterInternals } from './internals.ts'
-import type { KeyList, ListOptions } from './list.ts'
+import type { KeyList, ListOptions } from './list-types.ts'
 import { inspect, list } from './verbs.ts'
 
 /** A policy of a limiter. */

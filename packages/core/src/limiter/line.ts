@@ -1,5 +1,6 @@
 import { oncePer } from '../common/once-per.ts'
-import { configOf, type PolicyCheck } from '../policies/policy.ts'
+import type { PolicyCheck } from '../policies/policy.ts'
+import { configOf } from '../policies/policy-of.ts'
 import type { Store } from '../stores/store.ts'
 
 // A window has no turns, nor has a blocked key: the callers in this process that wait for the same states wait in line.

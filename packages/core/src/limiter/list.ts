@@ -4,85 +4,19 @@ import { checkOptions } from '../common/guess.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { promised } from '../common/maybe-promise.ts'
 import { checkBoolean, checkCount, isObject } from '../common/options.ts'
-import { type Duration, micros } from '../common/time.ts'
+import { micros } from '../common/time.ts'
 import { blockedMsOf } from '../decisions/decide.ts'
-import type { Decision } from '../decisions/decision.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { CallDeadline, Policy } from '../policies/policy.ts'
 import { blockListOf, shownPolicies } from '../quotas/block-list.ts'
 import { deadlineIn, isExpired, whenExpired } from '../remote/deadline.ts'
 import { asStoreError, isTaken } from '../stores/answers.ts'
-import { isSync, type ListedState, type Store } from '../stores/store.ts'
+import type { ListedState, Store } from '../stores/store.ts'
+import { isSync } from '../stores/store-kinds.ts'
 import { canBlock } from './block.ts'
 import { peekAt } from './inspect.ts'
+import type { KeyList, ListedKey, ListOptions } from './list-types.ts'
 import { TopKeys } from './top-keys.ts'
-
-/** Options of `list`. */
-export interface ListOptions {
-  /**
-   * The name of the policy.
-   * @default the only policy of the limiter
-   */
-  readonly policy?: string
-  /**
-   * How many keys are returned at most, 1 to 1,000.
-   * @default `20`
-   */
-  readonly limit?: number
-  /**
-   * Whether only keys are returned that would be denied one unit now.
-   * @default `false`
-   */
-  readonly limited?: boolean
-  /**
-   * Whether only keys are returned that are blocked, by a `penalty` or by hand.
-   * @default `false`
-   */
-  readonly blocked?: boolean
-  /**
-   * How many states are examined at most. Beyond it, the list is that of the states examined so far.
-   * @default `100_000`
-   */
-  readonly scan?: number
-  /**
-   * How long states are examined at most.
-   * @default `'1s'`
-   */
-  readonly timeout?: Duration
-}
-
-/** A key that has used units of a policy. */
-export interface ListedKey {
-  /** The key; or its digest, if `isDigest`. */
-  readonly key: string
-  /**
-   * Whether the store keeps a digest of the key: it is hashed, or too long to be stored. Verbs such as `reset` take the key,
-   * and not its digest.
-   */
-  readonly isDigest: boolean
-  /** The decision of the policy about one unit, which was not consumed. */
-  readonly decision: Decision
-  /**
-   * Milliseconds until the end of the key's block, by a `penalty` or by hand; 0 if it is not blocked. Undefined if it is
-   * not known: keys can be blocked by hand, and the store keeps a digest of this one.
-   */
-  readonly blockedMs: number | undefined
-}
-
-/** The keys that have used the most of a policy. */
-export interface KeyList {
-  /** The name of the policy. */
-  readonly policy: string
-  /**
-   * Those that have used the most units first; of equal ones, those with the longest wait. Blocked keys: the longest
-   * block first.
-   */
-  readonly keys: readonly ListedKey[]
-  /** How many states were examined. */
-  readonly scanned: number
-  /** Whether all states were examined. If not, `scan` or `timeout` was reached. */
-  readonly isComplete: boolean
-}
 
 const LIST_OPTIONS = ['policy', 'limit', 'limited', 'blocked', 'scan', 'timeout']
 /** The most keys that are returned: they are sorted in memory. */

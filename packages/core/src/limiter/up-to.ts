@@ -7,18 +7,11 @@ import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
 import { spanning, type Taken } from '../kernels/kernel.ts'
-import {
-  type Batches,
-  type CallDeadline,
-  configOf,
-  type PolicyCheck,
-  type StoreAnswer,
-  type StoreResult,
-  type TakenUnits,
-} from '../policies/policy.ts'
+import type { Batches, CallDeadline, PolicyCheck, StoreAnswer, StoreResult, TakenUnits } from '../policies/policy.ts'
+import { configOf } from '../policies/policy-of.ts'
 import { isShown } from '../quotas/block-list.ts'
 import { areTaken } from '../stores/answers.ts'
-import { isSync } from '../stores/store.ts'
+import { isSync } from '../stores/store-kinds.ts'
 
 /** The decision of `consumeUpTo`: denied if nothing was consumed. `cost` is the number of units requested. */
 export interface UpToDecision<Name extends string = string> extends Decision<Name> {

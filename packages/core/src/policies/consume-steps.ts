@@ -7,7 +7,8 @@ import type { Decide } from '../decisions/decision.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { checkUnits } from '../steps/verbs.ts'
-import { preparesTakes, type Store } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import { preparesTakes } from '../stores/store-kinds.ts'
 
 /** A step that consumes units of a policy. */
 export interface ConsumeStep {

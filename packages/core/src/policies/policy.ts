@@ -1,5 +1,3 @@
-import { algorithmOf, checkConsumable, checkQuota, shareOfQuota } from '../algorithms/algorithm.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
 import type { MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
 import type { Logger } from '../common/warn.ts'
@@ -8,7 +6,7 @@ import type { Taken } from '../kernels/kernel.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import type { Deadline, StateKey, Store, Take } from '../stores/store.ts'
-import { ConsumeSteps } from './consume-steps.ts'
+import type { ConsumeSteps } from './consume-steps.ts'
 import type { StoreErrorOption } from './failure-mode.ts'
 import type { ThresholdWatch } from './thresholds.ts'
 
@@ -55,7 +53,7 @@ export interface EmptyPolicy {
 }
 
 /** Checks that go to one store. */
-type Checks = readonly PolicyCheck[]
+export type Checks = readonly PolicyCheck[]
 
 /** Returns the actual cost of a check. */
 export type ActualOf = (check: PolicyCheck) => number
@@ -93,6 +91,8 @@ export interface StoreCalls {
   delete(keys: readonly [StateKey, ...StateKey[]], config: CallConfig): MaybePromise<number>
   /** Deletes all states of policies, and returns how many were stored. */
   deleteAll(policies: readonly string[], store: DeletingStore): Promise<number>
+  /** The quota of one of several processes while this store does not answer; absent if it always does. */
+  shareOf?(quota: Quota, replicas: number): Quota
   /** The policy in the store that counts while this one does not answer; absent if it always does. */
   localOf?(policy: Policy): Policy
 }
@@ -145,39 +145,3 @@ export interface Acquisition {
   readonly decision: Decision
   readonly results: readonly StoreResult[]
 }
-
-/** The store that all of these checks go to, and how. */
-export const configOf = (checks: Checks): StoreConfig => (checks[0] as PolicyCheck).policy.storeConfig
-
-/** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
-export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {
-  checkPolicyName(name)
-  // Without calls, a limiter consumes and peeks, and does nothing else.
-  const check = storeConfig.calls === undefined ? checkConsumable : checkQuota
-  check('quota', quota)
-  const { store, replicas } = storeConfig
-  algorithmOf(quota).checkSize?.(name, quota, store.maxLogLimit)
-  store.checkQuota?.(quota)
-  return {
-    name: stateName,
-    quota,
-    storeConfig,
-    localQuota: shareOfQuota(quota, replicas),
-    steps: new ConsumeSteps(stateName, quota, store),
-  }
-}
-
-export function checkPolicyName(name: unknown): void {
-  if (typeof name === 'string' && /^[\x20-\x7e]{1,100}$/.test(name)) return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `a policy name goes into headers: 1 to 100 printable ASCII characters, such as "per-user"; got ${formatValue(name)}.`,
-  )
-}
-
-/** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */
-export const isQueued = ({ policy: { quota }, spill }: PolicyCheck): boolean =>
-  isQueue(quota) || (spill !== undefined && isQueued(spill))
-
-/** Reports whether a quota is a bucket with a queue. */
-export const isQueue = (quota: Quota): boolean => quota.kernel === 'bucket' && quota.immediateUnits < quota.limit

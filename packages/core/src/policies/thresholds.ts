@@ -8,7 +8,8 @@ import type { Decision } from '../decisions/decision.ts'
 import { isCounted } from '../decisions/merge.ts'
 import type { Quota } from '../quotas/quota-types.ts'
 import { stateNamer } from '../stores/state-name.ts'
-import { isSync, type StateKey, type Store } from '../stores/store.ts'
+import type { StateKey, Store } from '../stores/store.ts'
+import { isSync } from '../stores/store-kinds.ts'
 
 /** A key has used a share of a quota, for the first time in its window. */
 export interface ThresholdEvent {

@@ -1,7 +1,8 @@
 import { formatThrown, StoreError, withoutLink } from '../common/errors.ts'
 import { oncePer } from '../common/once-per.ts'
 import { monotonicMs } from '../common/time.ts'
-import { type Store, scopeOf } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import { scopeOf } from '../stores/store-kinds.ts'
 
 /** How long an error explains calls that are not answered: clients reconnect more often. */
 const EXPLAINS_MS = 10_000

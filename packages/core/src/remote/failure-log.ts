@@ -1,6 +1,7 @@
 import { formatValue, type StoreError, withoutLink } from '../common/errors.ts'
 import { type Logger, warn } from '../common/warn.ts'
-import { type Store, type StoreScope, scopeOf } from '../stores/store.ts'
+import type { Store, StoreScope } from '../stores/store.ts'
+import { scopeOf } from '../stores/store-kinds.ts'
 import { silenceRemedyOf } from './connection-error.ts'
 
 /** A logger of limiters whose option for failures of the store has another name. */

@@ -1,5 +1,6 @@
 import { StoreError } from '../common/errors.ts'
-import { allow, type Decision, deny } from '../decisions/decision.ts'
+import type { Decision } from '../decisions/decision.ts'
+import { allow, deny } from '../decisions/decision-of.ts'
 import type { StoreErrorOption } from '../policies/failure-mode.ts'
 import type { FailingCall, FallbackResult, PolicyCheck } from '../policies/policy.ts'
 import { isBlockList } from '../quotas/block-list.ts'

@@ -1,6 +1,7 @@
 import { correctionsOf } from '../checks/takes.ts'
 import type { StoreError } from '../common/errors.ts'
-import { type ActualOf, configOf, type FailingCall, type PolicyCheck, type TakenUnits } from '../policies/policy.ts'
+import type { ActualOf, FailingCall, PolicyCheck, TakenUnits } from '../policies/policy.ts'
+import { configOf } from '../policies/policy-of.ts'
 import { areTaken } from '../stores/answers.ts'
 import type { Take } from '../stores/store.ts'
 import { breakerOf } from './breaker.ts'

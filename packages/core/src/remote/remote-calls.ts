@@ -1,17 +1,18 @@
+import { shareOfQuota } from '../algorithms/algorithm.ts'
 import { SYNC_CALLS } from '../checks/sync-calls.ts'
 import { answerOf, takesFor } from '../checks/takes.ts'
 import { type QuotaError, StoreError } from '../common/errors.ts'
 import type { Taken } from '../kernels/kernel.ts'
-import {
-  type Batches,
-  type CallDeadline,
-  configOf,
-  type PolicyCheck,
-  type StoreAnswer,
-  type StoreCalls,
-  type StoreConfig,
-  type StoreResult,
+import type {
+  Batches,
+  CallDeadline,
+  PolicyCheck,
+  StoreAnswer,
+  StoreCalls,
+  StoreConfig,
+  StoreResult,
 } from '../policies/policy.ts'
+import { configOf } from '../policies/policy-of.ts'
 import type { StepOptions, Verb } from '../steps/step-options.ts'
 import { checkDeleted, checkTaken } from '../stores/answers.ts'
 import type { Take } from '../stores/store.ts'
@@ -54,6 +55,7 @@ export const REMOTE_CALLS: StoreCalls = {
     const local = await localStoreOf(store).deleteAll(policies)
     return local + checkDeleted(await store.deleteAll(policies))
   },
+  shareOf: shareOfQuota,
   localOf,
 }
 

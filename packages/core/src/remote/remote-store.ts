@@ -3,7 +3,8 @@ import { checkCount, checkNames } from '../common/options.ts'
 import { micros } from '../common/time.ts'
 import { checkStoreError } from '../policies/failure-mode.ts'
 import { REMOTE_DEFAULTS, type StoreOptions, withRemoteConfig } from '../policies/store-config.ts'
-import { checkIsStore, isSync, type Store } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import { checkIsStore, isSync } from '../stores/store-kinds.ts'
 import { REMOTE_CALLS } from './remote-calls.ts'
 
 /** Options of `remoteStore`: those of its limiters that set none of their own. */

@@ -6,7 +6,8 @@ import { checkStoreError } from '../policies/failure-mode.ts'
 import type { StoreCalls, StoreConfig } from '../policies/policy.ts'
 import { checkStore, REMOTE_DEFAULTS, remoteConfigOf, type StoreOptions } from '../policies/store-config.ts'
 import { thresholdWatch } from '../policies/thresholds.ts'
-import { isSync, type Store } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import { isSync } from '../stores/store-kinds.ts'
 import { REMOTE_CALLS } from './remote-calls.ts'
 
 /** Checks the options that concern the store, and applies defaults. */

@@ -1,6 +1,6 @@
 import { LONGEST, type Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { type Exact, earliest, exactly, isSame, latest, NOTHING, spanOf } from '../kernels/fraction.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'

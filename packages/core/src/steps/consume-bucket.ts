@@ -1,5 +1,5 @@
 import { LONGEST, type Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { type Exact, type Fraction, spanOf } from '../kernels/fraction.ts'
 import type { BucketQuota } from '../quotas/quota-types.ts'
 

@@ -25,12 +25,12 @@ export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
   return units
 }
 
-/** Checks a number of units that is the same for all policies. */
-export function checkUnits(units: unknown): number {
+/** Checks a number of units that is the same for all policies; `what` names it in the error. */
+export function checkUnits(units: unknown, what = 'cost'): number {
   if (typeof units === 'number' && Number.isSafeInteger(units) && units >= 1) return units
   throw new QuotaError(
     'ERR_SPILLWAY_COST',
-    `cost must be a whole number of units, 1 or more; got ${formatValue(units)}.`,
+    `${what} must be a whole number of units, 1 or more; got ${formatValue(units)}.`,
   )
 }
 

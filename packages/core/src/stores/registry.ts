@@ -2,7 +2,8 @@ import { formatValue, QuotaError } from '../common/errors.ts'
 import { evictOldest } from '../common/eviction.ts'
 import { oncePer } from '../common/once-per.ts'
 import { loggerOf, warnOnce } from '../common/warn.ts'
-import { type Store, scopeOf } from './store.ts'
+import type { Store } from './store.ts'
+import { scopeOf } from './store-kinds.ts'
 
 /** A limiter's use of a state name. */
 export interface Registration {

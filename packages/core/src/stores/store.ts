@@ -1,6 +1,4 @@
 import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
-import { checkFunctions } from '../common/options.ts'
 import type { Micros } from '../common/time.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
 
@@ -113,19 +111,6 @@ export interface StoreScope {
   readonly name: string
 }
 
-/**
- * A scope that prints as the kind of its store and its name: the owner is hidden from logs, because a client has the password
- * of its connection.
- */
-export const printableScope = (kind: string, owner: object, name: string): StoreScope =>
-  Object.defineProperty({ kind, name }, 'owner', { value: owner }) as unknown as StoreScope
-
-/** The scope of a store. */
-export const scopeOf = (store: Store): StoreScope => store.scope ?? { owner: store, name: '' }
-
-/** The `maxLogLimit` of remote stores. A log of 10,000 entries blocks Redis for 3 ms and PostgreSQL for 30 ms a take. */
-export const REMOTE_LOG_LIMIT = 1_000
-
 /** An in-memory store, which can answer without a promise. */
 export interface SyncStore extends Store {
   /** The answer of `take`, without a promise. */
@@ -138,27 +123,5 @@ export interface SyncStore extends Store {
   deleteSync(keys: readonly StateKey[]): number
 }
 
-/** Reports whether a store can answer without a promise. */
-export function isSync(store: Store): store is SyncStore {
-  return (store as SyncStore | undefined)?.takeSync !== undefined
-}
-
-/** Throws a QuotaError if a value is not a store; `what` names the function or option in the error. */
-export function checkIsStore(what: string, store: unknown): asserts store is Store {
-  const { take, delete: remove } = (store ?? {}) as Partial<Record<keyof Store, unknown>>
-  if (typeof take === 'function' && typeof remove === 'function') {
-    if (isSync(store as Store)) checkFunctions(store as SyncStore, ['takeSync', 'deleteSync'], true)
-    return
-  }
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${what} must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${formatValue(store)}.`,
-  )
-}
-
 /** A store that prepares takes, and has the clock that they need. */
 export type PreparingStore = SyncStore & Required<Pick<SyncStore, 'prepareSync' | 'clock'>>
-
-/** Reports whether a store prepares takes. */
-export const preparesTakes = (store: Store): store is PreparingStore =>
-  isSync(store) && Boolean(store.clock && store.prepareSync)

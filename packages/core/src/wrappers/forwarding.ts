@@ -1,14 +1,7 @@
 import type { Micros } from '../common/time.ts'
 import { remoteConfigOf, withRemoteConfig } from '../policies/store-config.ts'
-import {
-  type Deadline,
-  type ListedState,
-  printableScope,
-  type StateKey,
-  type Store,
-  type StoreScope,
-  scopeOf,
-} from '../stores/store.ts'
+import type { Deadline, ListedState, StateKey, Store, StoreScope } from '../stores/store.ts'
+import { printableScope, scopeOf } from '../stores/store-kinds.ts'
 
 // The methods that a wrapper has only if its store has them.
 

@@ -1,6 +1,7 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkFunctions } from '../common/options.ts'
-import { checkIsStore, type StateKey, type Store } from '../stores/store.ts'
+import type { StateKey, Store } from '../stores/store.ts'
+import { checkIsStore } from '../stores/store-kinds.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 
 /**

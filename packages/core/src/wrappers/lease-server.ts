@@ -1,7 +1,7 @@
 import { StoreError, withLate } from '../common/errors.ts'
 import type { Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { laterBy, MOST_SCALE, partsBetween } from '../kernels/fraction.ts'
 import { expiredError, isExpired, latestDeadline } from '../remote/deadline.ts'
 import type { StateKey, Store } from '../stores/store.ts'

@@ -1,6 +1,6 @@
 import type { Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { type Exact, partsBetween } from '../kernels/fraction.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'
 import { isSameQuota, momentOf, partsOf, scaleOf } from './lease.ts'

@@ -1,6 +1,7 @@
 import { LONGEST, type Micros } from '../common/time.ts'
-import { type BucketStep, bucket, bucketState } from '../kernels/bucket.ts'
+import { bucket, bucketState } from '../kernels/bucket.ts'
 import { type BucketTaken, bucketTaken } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { type Exact, laterBy, MOST_SCALE, partsBetween, spanOf } from '../kernels/fraction.ts'
 import type { Step } from '../kernels/kernel.ts'
 import { tickOf } from '../kernels/refill-schedule.ts'

@@ -1,7 +1,8 @@
 import { checkOptions } from '../common/guess.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
 import { type Duration, micros, monotonicMs } from '../common/time.ts'
-import { checkIsStore, type Store } from '../stores/store.ts'
+import type { Store } from '../stores/store.ts'
+import { checkIsStore } from '../stores/store-kinds.ts'
 import { leaseServer } from './lease-server.ts'
 import { type LeasingStore, leasing } from './leasing.ts'
 

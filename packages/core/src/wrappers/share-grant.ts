@@ -1,6 +1,6 @@
 import { withLate } from '../common/errors.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { laterBy } from '../kernels/fraction.ts'
 import { partsOf, scaleOf, takenAt } from './lease.ts'
 import type { Divided, Waiter } from './lease-server.ts'

@@ -1,6 +1,6 @@
 import type { Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { sizesUpTo } from '../limiter/up-to.ts'
 import { latestDeadline } from '../remote/deadline.ts'
 import type { Store } from '../stores/store.ts'

@@ -1,6 +1,6 @@
 import type { Micros } from '../common/time.ts'
-import type { BucketStep } from '../kernels/bucket.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
+import type { BucketStep } from '../kernels/bucket-types.ts'
 import { laterBy, latest } from '../kernels/fraction.ts'
 import { denial, type Lease, partsLeft, partsOf, scaleOf, stepOf, takenAt, tryAt } from './lease.ts'
 import type { Answer } from './lease-size.ts'

@@ -1,6 +1,9 @@
 import {
+  askingIf,
   connectionAddress,
   hidesBody,
+  isAbandoned,
+  isClosed,
   nodeHeader,
   type PlainReader,
   type RequestReader,
@@ -94,7 +97,9 @@ export const plainReader: PlainReader<H3Event> = {
   responseHeader: ({ node }: H3Event, name) => node.res.getHeader(name),
   identity: ({ node }) => node.req,
   sendsResponses: true,
-  onClientClosed: whenOver,
+  onClientClosed: askingIf(
+    ({ node, web }) => isClosed(node.res) || (web?.request ? isAbandoned(web.request, undefined) : false),
+  ),
 }
 
 /** What selectors and matches read of a request. */
@@ -106,4 +111,14 @@ export const routeReader: RouteReader<H3Event> = {
   query: queriesOf,
 }
 
-export const reader: RequestReader<H3Event> = /* @__PURE__ */ Object.assign({}, plainReader, routeReader)
+/** How a request that waits learns that its client has disconnected. */
+export const listeningReader: Pick<RequestReader<H3Event>, 'onClientClosed'> = {
+  onClientClosed: whenOver,
+}
+
+export const reader: RequestReader<H3Event> = /* @__PURE__ */ Object.assign(
+  {},
+  plainReader,
+  routeReader,
+  listeningReader,
+)

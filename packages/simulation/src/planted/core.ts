@@ -49,10 +49,10 @@ export const CORE_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'replicas are ignored while the store fails',
-    file: 'core/src/policies/policy.ts',
+    file: 'core/src/remote/remote-calls.ts',
     seed: 15,
     property: 'processesAdmitNoMore',
-    replaced: [['shareOfQuota(quota, replicas)', 'quota']],
+    replaced: [['shareOf: shareOfQuota', 'shareOf: (quota) => quota']],
   },
   {
     name: 'a clock that steps back refills the bucket',
@@ -98,7 +98,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'a denial says a wait that is 1 % too short',
-    file: 'core/src/decisions/decision.ts',
+    file: 'core/src/decisions/decision-of.ts',
     seed: 10,
     property: 'waitsAreLongEnough',
     replaced: [

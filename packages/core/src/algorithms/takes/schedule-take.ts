@@ -1,6 +1,6 @@
 import type { Micros } from '../../common/time.ts'
-import type { BucketStep } from '../../kernels/bucket.ts'
 import type { BucketTaken } from '../../kernels/bucket-taken.ts'
+import type { BucketStep } from '../../kernels/bucket-types.ts'
 import type { Taken } from '../../kernels/kernel.ts'
 import type { RefillSchedule } from '../../kernels/refill-schedule.ts'
 import type { PreparedTake } from './prepared-take.ts'

@@ -1,5 +1,5 @@
 import type { Micros } from '../../common/time.ts'
-import type { BucketStep } from '../../kernels/bucket.ts'
+import type { BucketStep } from '../../kernels/bucket-types.ts'
 import type { SlidingWindowState } from '../../kernels/sliding-window.ts'
 import type { Log } from './log.ts'
 
@@ -20,8 +20,8 @@ export interface Earlies {
   set(slot: number, early: number): void
 }
 
-/** The largest count of a window. */
-export const MOST_COUNT: number = 2 ** 32 - 1
+/** The largest count of a window: 2^32 - 1. */
+export const MOST_COUNT: number = 4_294_967_295
 
 /** The windows of slots. */
 export interface Windows {

@@ -2,7 +2,8 @@ import { withCalls } from '../../http/pipeline/calls.ts'
 import { problemTypes } from '../../http/pipeline/problem-types.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { oncePerQuota } from '../quotas-by-request/index.ts'
-import { type ByKey, callsByKey, type KeyedPolicy } from './by-key.ts'
+import { callsByKey } from './by-key.ts'
+import type { ByKey, KeyedPolicy } from './calls.ts'
 import { keyTextOf } from './key-text.ts'
 
 /** The types of its calls. */

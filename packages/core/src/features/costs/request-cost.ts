@@ -4,6 +4,7 @@ import { type Awaitable, checked } from '../../common/maybe-promise.ts'
 import type { Read, RequestSources } from '../../http/pipeline/request-sources.ts'
 import type { RequestReader } from '../../http/requests/reader.ts'
 import { checkReturnedCost } from '../../http/requests/returned.ts'
+import { checkUnits } from '../../steps/verbs.ts'
 import { splitSelector } from '../selectors/selector-syntax.ts'
 import { parameterReader } from '../selectors/selectors.ts'
 
@@ -38,8 +39,8 @@ export function costReader<R>(
 ): Read<R, number> {
   const { reader } = requestSources
   const { cost = 1, maxCost = Number.MAX_SAFE_INTEGER } = options
-  const fallback = wholeCost('defaultCost', options.defaultCost ?? 1)
-  wholeCost('maxCost', maxCost)
+  const fallback = checkUnits(options.defaultCost ?? 1, 'defaultCost')
+  checkUnits(maxCost, 'maxCost')
   // A handler may read any of the values, and the default for one that is no number. A number that is too large to count costs
   // `maxCost`.
   const bounded = ({ most, isPartial }: Numbers): number =>
@@ -76,7 +77,7 @@ export function costReader<R>(
 
 /** Reads a fixed cost. Throws a QuotaError if `defaultCost` is another one, or `maxCost` is less. */
 function fixedReader<R>(fixed: number, { cost, defaultCost = 1, maxCost = fixed }: CostOptions<R>): Read<R, number> {
-  wholeCost('cost', fixed)
+  checkUnits(fixed)
   const [option, units] = cost === undefined ? ['defaultCost', defaultCost] : ['maxCost', Math.min(maxCost, fixed)]
   if (units === fixed) return () => fixed
   throw new QuotaError(
@@ -143,13 +144,3 @@ function numberIn(value: string): number {
 }
 
 const WITHOUT_BODY: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE', 'CONNECT']
-
-const isCost = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1
-
-function wholeCost(what: string, value: number): number {
-  if (isCost(value)) return value
-  throw new QuotaError(
-    'ERR_SPILLWAY_COST',
-    `${what} must be a whole number of units, 1 or more; got ${formatValue(value)}.`,
-  )
-}

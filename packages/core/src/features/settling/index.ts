@@ -8,14 +8,8 @@ import type { RequestParts } from '../../http/requests/parts.ts'
 import { checkCounts, checkFlag, checkReturnedActual } from '../../http/requests/returned.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import { isPreflight, refundsPreflights } from './preflight.ts'
-import {
-  type RefundOptions,
-  requestDecisionOf,
-  type Settlement,
-  type SettleOptions,
-  type SettlingPolicy,
-  settlementOf,
-} from './settlement.ts'
+import type { RefundOptions, Settlement, SettleOptions, SettlingPolicy } from './settle-options.ts'
+import { requestDecisionOf, settlementOf } from './settlement.ts'
 import { statusTest } from './status-test.ts'
 
 /** The option for preflights. */

@@ -1,6 +1,6 @@
 import { type Duration, micros } from '../../common/time.ts'
 import { checkLogger, type Logger } from '../../common/warn.ts'
-import { NONE } from '../../decisions/decision.ts'
+import { NONE } from '../../decisions/decision-of.ts'
 import { isCounted } from '../../decisions/merge.ts'
 import { acquiring } from '../../http/pipeline/calls.ts'
 import { withRetryAfter } from '../../http/pipeline/headers.ts'
@@ -13,7 +13,8 @@ import type { StoreOptions } from '../../policies/store-config.ts'
 import { onStore, storeConfigOf } from '../../remote/store-config.ts'
 import { storeOr } from '../../stores/default-store.ts'
 import { register as registerStates } from '../../stores/registry.ts'
-import { isSync, type Store } from '../../stores/store.ts'
+import type { Store } from '../../stores/store.ts'
+import { isSync } from '../../stores/store-kinds.ts'
 
 /** The option for the store of all policies. */
 export interface OneStoreOptions {

@@ -2,7 +2,7 @@ import { type Duration, microsOrZero } from '../../common/time.ts'
 import type { CompiledPolicy } from '../../http/pipeline/compiled.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED } from '../../http/pipeline/verdict.ts'
-import { isQueue, isQueued } from '../../policies/policy.ts'
+import { isQueue, isQueued } from '../../policies/policy-of.ts'
 import { stores } from '../stores/index.ts'
 import { delayRequest } from './delay-request.ts'
 

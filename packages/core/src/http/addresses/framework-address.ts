@@ -5,6 +5,10 @@ import { withoutPort } from './address-in.ts'
 /** How many requests are examined for proxy settings that look wrong. */
 const EXAMINED = 100
 
+/** What is wrong if a framework trusts every proxy. */
+export const TRUSTS_EVERY_PROXY: string =
+  "the app trusts every proxy, so a client can send another X-Forwarded-For with each request and is never limited. Set the number of your proxies: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify."
+
 /** The client's address by the framework's own proxy settings. Warns if these settings look wrong. */
 export function frameworkAddress<R>(reader: RequestReader<R>, logger: Logger): (request: R) => string | undefined {
   let left = EXAMINED
@@ -26,13 +30,8 @@ function warnOfSettings<R>(reader: RequestReader<R>, request: R, address: string
       'a request has no client address: all such requests count as one client. Set trustProxy: 1 if a proxy of yours sends the address in X-Forwarded-For, or set key.',
     )
   }
-  if (reader.trustsEveryProxy?.(request)) {
-    warnOnce(
-      logger,
-      'WARN_SPILLWAY_TRUSTS_EVERY_PROXY',
-      "the app trusts every proxy, so a client can send another X-Forwarded-For with each request and is never limited. Set the number of your proxies: rateLimit({ …, trustProxy: 1 }), or app.set('trust proxy', 1) in Express, maxIpsCount: 1 in Koa, trustProxy: 1 in Fastify.",
-    )
-  }
+  const proxyWarning = reader.proxyWarning?.(request)
+  if (proxyWarning) warnOnce(logger, 'WARN_SPILLWAY_TRUSTS_EVERY_PROXY', proxyWarning)
   if (address === reader.peer(request) && reader.header(request, 'x-forwarded-for') !== undefined) {
     warnOnce(
       logger,

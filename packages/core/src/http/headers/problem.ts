@@ -1,4 +1,5 @@
-import { type Decision, NONE } from '../../decisions/decision.ts'
+import type { Decision } from '../../decisions/decision.ts'
+import { NONE } from '../../decisions/decision-of.ts'
 import { type ShownNames, shownName } from './display-names.ts'
 import { type Header, seconds } from './headers.ts'
 

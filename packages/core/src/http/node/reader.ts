@@ -1,4 +1,4 @@
-import { hidesBody, whenClosed, whenDisconnected } from '../requests/closed.ts'
+import { askingIf, hidesBody, isClosed, isDisconnected, whenClosed, whenDisconnected } from '../requests/closed.ts'
 import { nodeHeader } from '../requests/headers.ts'
 import type { Query } from '../requests/query.ts'
 import type { PlainReader, RequestReader, RouteReader } from '../requests/reader.ts'
@@ -66,8 +66,7 @@ export const nodePlainReader: PlainReader<NodeRequest> = {
   header: ({ headers }, name) => nodeHeader(headers, name),
   hidesBody,
   responseHeader: (response: NodeResponse, name) => response.getHeader(name),
-  onClientClosed: (request, listener) =>
-    request.res ? whenClosed(request.res, listener) : whenDisconnected(request, listener),
+  onClientClosed: askingIf((request) => (request.res ? isClosed(request.res) : isDisconnected(request))),
 }
 
 /** What selectors and matches read of such requests. */
@@ -80,9 +79,16 @@ export const nodeRouteReader: RouteReader<NodeRequest> = {
   query: queryOf,
 }
 
+/** How a request that waits learns that its client has disconnected. */
+export const nodeListeningReader: Pick<RequestReader<NodeRequest>, 'onClientClosed'> = {
+  onClientClosed: (request, listener) =>
+    request.res ? whenClosed(request.res, listener) : whenDisconnected(request, listener),
+}
+
 /** Reads requests of `node:http` and `node:http2`. */
 export const nodeReader: RequestReader<NodeRequest> = /* @__PURE__ */ Object.assign(
   {},
   nodePlainReader,
   nodeRouteReader,
+  nodeListeningReader,
 )

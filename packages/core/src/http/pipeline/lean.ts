@@ -9,7 +9,7 @@ import type { PreparingStore, Store } from '../../stores/store.ts'
 import { addressKey } from '../addresses/address.ts'
 import type { RequestParts } from '../requests/parts.ts'
 import { checkReturnedKey } from '../requests/returned.ts'
-import type { HttpCheck } from './compiled.ts'
+import type { CompiledPolicy, HttpCheck } from './compiled.ts'
 import type { Read, RequestSources } from './request-sources.ts'
 import type { Feature, Seams } from './seams.ts'
 
@@ -22,6 +22,7 @@ export const plain: Feature = {
   layers: {
     hint: () => (option) => hintOf(option),
     store: () => (options, defaultStore) => storeOf(options, defaultStore as () => Store),
+    several: () => onePolicy,
     key: () => keyReader,
     quota,
     enforce: () => () => consume,
@@ -49,10 +50,27 @@ const OPTIONS: Readonly<Record<string, string>> = {
   byKey: '',
 }
 
-/** Features in that order. One that is not listed has its layers beneath all others. */
+/**
+ * Features in that order. One that is not listed has its layers beneath all others. Throws a QuotaError if one is named twice, or
+ * without those that it is built on.
+ */
 export function inOrder(features: readonly Feature[]): readonly Feature[] {
   const order = Object.keys(OPTIONS)
-  return [...features].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+  const sorted = [...features].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+  for (const [i, { name, needs = [] }] of sorted.entries()) {
+    const before = sorted.slice(0, i).map((each) => each.name)
+    if (before.includes(name)) {
+      throw new QuotaError('ERR_SPILLWAY_OPTION', `the feature ${name} is named twice. Name it once.`)
+    }
+    const missing = needs.find((each) => !before.includes(each.name))
+    if (missing !== undefined) {
+      throw new QuotaError(
+        'ERR_SPILLWAY_OPTION',
+        `the feature ${name} is built on ${missing.name}. Name it, too: createRateLimit(${missing.name}, ${name}).`,
+      )
+    }
+  }
+  return sorted
 }
 
 /** Names the feature of an option. */
@@ -68,6 +86,14 @@ function storeOf(options: object, defaultStore: () => Store): StoreConfig {
     logger,
     replicas: 1,
   } as object as StoreConfig
+}
+
+function onePolicy<R, S>(...[given, compile]: Parameters<Seams<R, S>['several']>): readonly CompiledPolicy<R, S>[] {
+  if (Array.isArray(given) && given.length === 1) return [compile(given[0])]
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    `replace takes a list of one policy; got ${formatValue(given)}. Several are a feature: createRateLimit(several).`,
+  )
 }
 
 function quota<R, S>(next: Seams<R, S>['quota']): Seams<R, S>['quota'] {

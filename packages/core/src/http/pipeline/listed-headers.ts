@@ -1,4 +1,5 @@
-import { type Decision, NONE } from '../../decisions/decision.ts'
+import type { Decision } from '../../decisions/decision.ts'
+import { NONE } from '../../decisions/decision-of.ts'
 import { isCounted } from '../../decisions/merge.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import type { ShownNames } from '../headers/display-names.ts'

@@ -1,7 +1,6 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
 import { checkNames, givenOptions } from '../../common/options.ts'
 import type { Logger } from '../../common/warn.ts'
-import { NONE } from '../../decisions/decision.ts'
+import { NONE } from '../../decisions/decision-of.ts'
 import { checkPrefix } from '../addresses/address.ts'
 import { frameworkAddress } from '../addresses/framework-address.ts'
 import { denialBuilder } from '../headers/problem.ts'
@@ -36,14 +35,6 @@ function sources<R>(options: object, reader: RequestReader<R>, logger: Logger): 
   return { reader, address, claims: undefined, parameters: new Set(), cookies: new Set(), ipv6Prefix, logger }
 }
 
-function onePolicy<R, S>(...[given, compile]: Parameters<Seams<R, S>['several']>): readonly CompiledPolicy<R, S>[] {
-  if (Array.isArray(given) && given.length === 1) return [compile(given[0])]
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `replace takes a list of one policy; got ${formatValue(given)}. Several are a feature: createRateLimit(several).`,
-  )
-}
-
 function checks<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): ChecksBuilder<R, S> {
   return compiled === undefined ? () => NONE : readingOne(compiled)
 }
@@ -70,13 +61,12 @@ function verdict<R, S>(
 }
 
 /** What the seams do without features. The others are filled by `plain` of the lean entries, or by features of their own. */
-export const PLAIN: Omit<Seams<never, never>, 'store' | 'key' | 'enforce'> = {
+export const PLAIN: Omit<Seams<never, never>, 'store' | 'several' | 'key' | 'enforce'> = {
   hint: () => undefined,
   options,
   sources,
   skips: () => undefined,
   policies: (options, names) => [givenOptions(options, ownNames(names))],
-  several: onePolicy,
   policy: plainPolicy,
   quota: plainQuota,
   denial: (named) => denialBuilder(named),

@@ -1,5 +1,5 @@
-import { NONE } from '../../decisions/decision.ts'
-import { checkPolicyName, policyOf } from '../../policies/policy.ts'
+import { NONE } from '../../decisions/decision-of.ts'
+import { checkPolicyName, policyOf } from '../../policies/policy-of.ts'
 import type { Quota } from '../../quotas/quota-types.ts'
 import { headerItem, type UnitOptions } from '../headers/header-item.ts'
 import type { ChosenQuota, CompiledPolicy, PolicyBuilder } from './compiled.ts'

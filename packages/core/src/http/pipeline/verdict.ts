@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../../common/maybe-promise.ts'
-import { type Decision, NONE } from '../../decisions/decision.ts'
+import type { Decision } from '../../decisions/decision.ts'
+import { NONE } from '../../decisions/decision-of.ts'
 import type { Header } from '../headers/headers.ts'
 import type { Denial } from '../headers/problem.ts'
 

@@ -1,5 +1,6 @@
 import { processState } from '../../common/process-state.ts'
 import { sharedListeners } from '../../common/shared-listeners.ts'
+import type { RequestReader } from './reader.ts'
 
 /** What reports that it closes; a response, that it has been sent, too. */
 interface Closing {
@@ -59,6 +60,20 @@ export function isClosed(response: Closable): boolean {
   return (closed !== undefined || stream === undefined) && connectionOf(req?.socket)?.destroyed === true
 }
 
+/**
+ * `onClientClosed` of lean limiters, in which nothing waits by itself: instead of listening, it asks whether the client has
+ * disconnected, at once and when the caller stops.
+ */
+export const askingIf =
+  <R>(isClosed: (request: R) => boolean): RequestReader<R>['onClientClosed'] =>
+  (request, listener) => {
+    const ask = (): void => {
+      if (isClosed(request)) listener()
+    }
+    ask()
+    return ask
+  }
+
 /** Whether a response needs no answer any more: its headers are sent, or its client has disconnected. */
 export const isOver = (response: Omit<Outgoing, 'statusCode'>): boolean => response.headersSent || isClosed(response)
 
@@ -93,7 +108,7 @@ export function whenClosed(response: Closable, listener: () => void): () => void
 }
 
 /** Listens to a response, with one listener for all limiters that it passes. */
-const onResponseClosed = sharedListeners('response listeners', (response: Closable, listener) => {
+const onResponseClosed = /* @__PURE__ */ sharedListeners('response listeners', (response: Closable, listener) => {
   const { req, stream } = response
   const events = socketOf(response) === undefined && req !== undefined && stream === undefined ? FINISHES : CLOSES
   for (const event of events) response.on(event, listener)
@@ -116,6 +131,15 @@ export function whenDisconnected(
   listener()
   return () => {}
 }
+
+/** Whether the client of a Node request has disconnected. */
+export const isDisconnected = ({
+  stream,
+  socket,
+}: {
+  readonly stream?: Closable
+  readonly socket: unknown
+}): boolean => (stream ? isClosed(stream) : connectionOf(socket)?.destroyed === true)
 
 /** What is called when a connection closes, for all requests on it. */
 const socketListeners = (): WeakMap<object, Set<() => void>> => processState('socket listeners', () => new WeakMap())

@@ -1,4 +1,5 @@
-import { type Decision, NONE } from '../../decisions/decision.ts'
+import type { Decision } from '../../decisions/decision.ts'
+import { NONE } from '../../decisions/decision-of.ts'
 import { type PathReadings, readPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
 import type { RequestState } from './request-state.ts'

@@ -11,10 +11,10 @@ export interface RequestReader<R> {
   /** The address of the connection's peer. */
   peer(request: R): string | undefined
   /**
-   * Whether the framework trusts any address that a client writes into `X-Forwarded-For`. Omit it if that is
-   * impossible.
+   * The warning `TRUSTS_EVERY_PROXY` if the framework trusts any address that a client writes into `X-Forwarded-For`. Omit it
+   * if that is impossible.
    */
-  trustsEveryProxy?(request: R): boolean
+  proxyWarning?(request: R): string | false | undefined
   /** The method in upper case. */
   method(request: R): string
   /**
