@@ -335,6 +335,18 @@ describe('spillway replay', () => {
     `)
   })
 
+  // It headed a table without rows if the condition was left out.
+  test('shows who came close only if there is one', async () => {
+    const few = folderOf({
+      'a.log': Array.from({ length: 10 }, (_, i) => line(i, '192.0.2.1')).join('\n'),
+      'p.json': JSON.stringify([bucket('p', { limit: 9, per: '1h', burst: 9 })]),
+    })
+    const { out } = await spillway(['replay', few.path('a.log'), '--policy', few.path('p.json')])
+    few.remove()
+    expect(out).toContain('suggested: 10 per hour')
+    expect(out).not.toContain('closest to a denial')
+  })
+
   test('compares policies side by side, as JSON', async () => {
     const { out } = await spillway([...args('tight', 'loose'), '--json'])
     const { plans } = JSON.parse(out)

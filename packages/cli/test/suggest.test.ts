@@ -8,7 +8,7 @@ import { planOf } from '../src/replay/plan.ts'
 import { Spool } from '../src/suggest/spool.ts'
 import { temporaryFile } from '../src/suggest/temporary-file.ts'
 import { PERIODS, type Period, tightest } from '../src/suggest/tightest.ts'
-import { hasWhatIf } from '../src/suggest/what-if.ts'
+import { hasWhatIf, whatIf } from '../src/suggest/what-if.ts'
 import { bucket, folderOf, spillway } from './terminal.ts'
 
 const START = Date.UTC(2026, 0, 5)
@@ -82,6 +82,16 @@ test.each<[of: string, rule: object, expected: boolean]>([
 ])('other limits are tried for token buckets only: %s', (_, rule, expected) => {
   const [policy] = policiesFrom([rule, ...('spill' in rule ? [bucket('b', FULL)] : [])])
   expect(policy && hasWhatIf(policy)).toBe(expected)
+})
+
+test('24 limits in equal ratios are tried, up to the lowest that denies nothing', () => {
+  const atOnce = Array.from({ length: 100 }, () => ({ afterMs: 0, ip: '192.0.2.1' }))
+  const { suggested, limits } = whatIf(spoolOf(atOnce), 60_000_000, 10, true)
+  expect(suggested).toEqual({ limit: 90, denied: 10, keys: 1 })
+  // Rounded, the first three of the 24 are 1.
+  const tried = [1, 2, 3, 4, 5, 6, 7, 9, 11, 14, 16, 20, 25, 30, 37, 45, 55, 67, 82, 100]
+  expect(limits).toEqual(tried.map((limit) => ({ limit, denied: 100 - limit, keys: limit < 100 ? 1 : 0 })))
+  expect(whatIf(spoolOf(atOnce), 60_000_000, 10, false).limits).toEqual([])
 })
 
 test('requests beyond the memory limit are read from a file, in the same order', () => {
