@@ -19,25 +19,25 @@ const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => 
 
 /** The most files, their bytes, and those of the tarball. */
 const budgets: Readonly<Record<string, readonly [files: number, bytes: number, tarball: number]>> = {
-  admin: [8, 44_600, 10_500],
+  admin: [8, 46_000, 10_500],
   cli: [15, 399_000, 124_200],
   cloudflare: [14, 30_100, 8_100],
-  conformance: [8, 395_000, 84_700],
-  core: [34, 1_025_000, 282_500],
-  elysia: [16, 32_000, 7_500],
-  express: [20, 103_600, 23_600],
-  fastify: [16, 25_500, 6_100],
-  fetch: [16, 30_200, 7_000],
-  h3: [28, 57_000, 10_800],
-  hono: [16, 31_500, 7_500],
-  koa: [16, 22_800, 5_700],
-  memory: [24, 89_800, 15_600],
-  nestjs: [14, 130_000, 31_700],
-  node: [16, 20_100, 5_300],
+  conformance: [8, 402_000, 86_700],
+  core: [34, 1_030_000, 283_700],
+  elysia: [16, 32_000, 7_900],
+  express: [20, 103_600, 23_800],
+  fastify: [16, 27_000, 6_600],
+  fetch: [16, 32_000, 7_400],
+  h3: [29, 57_000, 10_800],
+  hono: [16, 31_500, 7_700],
+  koa: [16, 24_000, 6_200],
+  memory: [24, 92_000, 16_000],
+  nestjs: [14, 131_000, 31_900],
+  node: [16, 21_000, 5_700],
   opentelemetry: [8, 31_000, 7_100],
   plans: [8, 30_100, 7_100],
-  postgres: [8, 203_000, 56_500],
-  redis: [16, 184_000, 47_000],
+  postgres: [8, 204_000, 56_500],
+  redis: [16, 184_000, 47_300],
 }
 
 test.each(Object.entries(budgets))('@spillway/%s installs few files', (name, [files, bytes, tarball]) => {
@@ -63,10 +63,10 @@ test('an app with Express gets at most 120 files and 1.6 MB', () => {
 const loads: Readonly<Record<string, readonly [files: number, bytes: number]>> = {
   express: [10, 407_000],
   fastify: [10, 411_000],
-  hono: [10, 411_000],
-  koa: [10, 410_000],
-  memory: [5, 277_000],
-  node: [10, 406_000],
+  hono: [10, 412_000],
+  koa: [10, 411_000],
+  memory: [5, 278_000],
+  node: [10, 407_000],
 }
 
 test.each(Object.entries(loads))('@spillway/%s loads few files', async (name, [files, bytes]) => {
