@@ -44,11 +44,11 @@ function countingStore(isRemote = false): { store: Store; takes: () => number } 
 function setUp(limiter: RateLimiter) {
   const served: number[] = []
   const aborts: AbortController[] = []
-  const call = (key = 'api'): Promise<void> => {
+  const call = (key = 'api', cost = 1): Promise<void> => {
     const number = aborts.length
     const abort = new AbortController()
     aborts.push(abort)
-    return limiter.wait(key, { signal: abort.signal }).then(
+    return limiter.wait(key, { cost, signal: abort.signal }).then(
       () => void served.push(number),
       () => {},
     )
@@ -100,21 +100,28 @@ describe.each<[string, Quota]>([
   ['leaky bucket', leakyBucket({ limit: 3, per: '1s', queue: 100 })],
 ])('first come, first served: %s', (_, quota) => {
   // Each turn had a timer of its own, of a part of a millisecond: call 19 was served before call 17.
-  test('callers of one window are served in their order, though time passes between their calls in one tick', async () => {
-    // Timers count from the start of the tick, the clocks go on.
-    let passed = 0
-    const now = performance.now.bind(performance)
-    vi.spyOn(performance, 'now').mockImplementation(() => now() + passed / 1_000)
-    const store = modelStore(() => {
-      passed += 700
-      return clock() + passed
-    })
-    const { calls, served } = setUp(rateLimiter({ quota, store }))
-    const waiting = calls(20)
-    await vi.advanceTimersByTimeAsync(20_000)
-    await Promise.all(waiting)
-    expect(served).toEqual(Array.from({ length: 20 }, (_, i) => i))
-  })
+  // Nor had callers of unequal costs, who waited in queues of their own: call 7 was served before call 6.
+  test.each([
+    ['equal', () => 1],
+    ['unequal', (number: number) => 1 + (number % 3)],
+  ])(
+    'callers of one window are served in their order, though time passes in their tick: %s costs',
+    async (_, costOf) => {
+      // Timers count from the start of the tick, the clocks go on.
+      let passed = 0
+      const now = performance.now.bind(performance)
+      vi.spyOn(performance, 'now').mockImplementation(() => now() + passed / 1_000)
+      const store = modelStore(() => {
+        passed += 700
+        return clock() + passed
+      })
+      const { call, served } = setUp(rateLimiter({ quota, store }))
+      const waiting = Array.from({ length: 20 }, (_, i) => call('api', costOf(i)))
+      await vi.advanceTimersByTimeAsync(20_000)
+      await Promise.all(waiting)
+      expect(served).toEqual(Array.from({ length: 20 }, (_, i) => i))
+    },
+  )
 
   test('the answers of a remote store may take a time each', async () => {
     const model = modelStore(clock)

@@ -1,5 +1,5 @@
 import { rollback } from '../checks/correct.ts'
-import { LinkedList } from '../common/linked-list.ts'
+import { LinkedList, type ListItem } from '../common/linked-list.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import type { Acquisition, PolicyCheck, StoreResult } from '../policies/policy.ts'
@@ -7,6 +7,7 @@ import type { Acquisition, PolicyCheck, StoreResult } from '../policies/policy.t
 /** A turn that this process has reserved. */
 interface Turn {
   readonly acquisition: Acquisition
+  readonly units: Units
   /** By the clocks of the stores, which order turns exactly: answers arrive with a delay each. */
   readonly at: Micros
   readonly dueMs: number
@@ -17,16 +18,23 @@ interface Caller {
   readonly serve: (acquisition: Acquisition) => void
 }
 
+/**
+ * The callers that wait for equal units, and as many turns, both in their order: the first caller has the first turn, whichever
+ * of the two has left or been refunded before.
+ */
+interface Units {
+  readonly name: string
+  readonly callers: LinkedList<Caller>
+  readonly turns: LinkedList<ListItem<Turn>>
+}
+
 /** What a timer cannot tell apart. */
 const TIMER_MICROS: Micros = 1_000
 
-/**
- * The callers in this process that wait for equal units of the same states, and as many turns, both in their order: the first
- * caller has the first turn, whichever of the two has left or been refunded before. There is one timer, of the first turn.
- */
+/** The turns that callers in this process wait for, of the same states, in their order. There is one timer, of the first turn. */
 export class TurnQueue {
-  readonly #callers = new LinkedList<Caller>()
   readonly #turns = new LinkedList<Turn>()
+  readonly #units = new Map<string, Units>()
   readonly #onEmpty: () => void
   #stopTimer = (): void => {}
 
@@ -47,25 +55,27 @@ export class TurnQueue {
     const last = this.#turns.last?.value
     const at = Math.max(turnOf(acquisition), last?.at ?? 0)
     const dueMs = Math.max(monotonicMs() + acquisition.decision.delayMs, last?.dueMs ?? 0)
+    const name = unitsOf(acquisition)
+    const units = this.#units.get(name) ?? { name, callers: new LinkedList(), turns: new LinkedList() }
+    this.#units.set(name, units)
     let isWaiting = true
-    const caller = this.#callers.add({
+    const caller = units.callers.add({
       acquisition,
       serve: (served) => {
         isWaiting = false
         serve(served)
       },
     })
-    this.#turns.add({ acquisition, at, dueMs })
+    units.turns.add(this.#turns.add({ acquisition, units, at, dueMs }))
     if (last === undefined) this.#startTimer()
     return async () => {
       if (!isWaiting) return
       isWaiting = false
-      this.#callers.remove(caller)
-      const unused = this.#turns.last
+      const unused = units.turns.last
       if (unused === undefined) return
-      this.#turns.remove(unused)
+      this.#remove(caller, unused, units)
       if (this.#turns.first === undefined) this.#end()
-      await rollback(unused.value.acquisition)
+      await rollback(unused.value.value.acquisition)
     }
   }
 
@@ -77,15 +87,24 @@ export class TurnQueue {
   #serveUntil(dueMs: number): void {
     // A timer may fire a moment early.
     const nowMs = Math.max(monotonicMs(), dueMs)
-    let [turn, caller] = [this.#turns.first, this.#callers.first]
-    while (turn && caller && turn.value.dueMs <= nowMs) {
-      this.#turns.remove(turn)
-      this.#callers.remove(caller)
-      caller.value.serve(withTurn(caller.value.acquisition, turn.value.acquisition))
-      ;[turn, caller] = [this.#turns.first, this.#callers.first]
+    let { first } = this.#turns
+    while (first && first.value.dueMs <= nowMs) {
+      const { acquisition, units } = first.value
+      const [turn, caller] = [units.turns.first, units.callers.first]
+      if (turn === undefined || caller === undefined) return
+      this.#remove(caller, turn, units)
+      caller.value.serve(withTurn(caller.value.acquisition, acquisition))
+      first = this.#turns.first
     }
-    if (turn) this.#startTimer()
+    if (first) this.#startTimer()
     else this.#end()
+  }
+
+  #remove(caller: ListItem<Caller>, turn: ListItem<ListItem<Turn>>, { name, callers, turns }: Units): void {
+    callers.remove(caller)
+    turns.remove(turn)
+    this.#turns.remove(turn.value)
+    if (turns.first === undefined) this.#units.delete(name)
   }
 
   #end(): void {
@@ -93,6 +112,12 @@ export class TurnQueue {
     this.#onEmpty()
   }
 }
+
+/** Equal for acquisitions of the same states whose units can be exchanged. */
+const unitsOf = ({ results }: Acquisition): string =>
+  JSON.stringify(
+    results.map(({ checks, taken }) => [taken === undefined, checks.map(({ policy, cost }) => [policy.quota, cost])]),
+  )
 
 /** When the turn of an acquisition comes. */
 function turnOf({ results }: Acquisition): Micros {

@@ -8,7 +8,7 @@ import type { Store } from '../stores/store.ts'
 import { isBlockedByHand } from './block.ts'
 import { TurnQueue } from './turn-queue.ts'
 
-/** The queues of a store, by the units that their callers wait for. */
+/** The queues of a store, by the states that their callers wait for. */
 const queuesOf = oncePer('queues', (_store: Store) => new Map<string, TurnQueue>())
 
 /**
@@ -52,7 +52,7 @@ async function waitForTurn(acquisition: Acquisition, onClientClosed: OnClientClo
 /** The queue of the callers before; a new one if this caller's turn comes before theirs, as after a reset. */
 function queueOf(acquisition: Acquisition): TurnQueue {
   const known = queuesOf(configOf(acquisition.checks).store)
-  const name = unitsOf(acquisition)
+  const name = statesOf(acquisition)
   const queue = known.get(name)
   if (queue?.accepts(acquisition)) return queue
   const made: TurnQueue = new TurnQueue(() => {
@@ -62,11 +62,6 @@ function queueOf(acquisition: Acquisition): TurnQueue {
   return made
 }
 
-/** Equal for acquisitions whose units can be exchanged. */
-const unitsOf = ({ results }: Acquisition): string =>
-  JSON.stringify(
-    results.map(({ checks, taken }) => [
-      taken === undefined,
-      checks.map(({ policy: { name, quota }, key, cost }) => [name, quota, key, cost]),
-    ]),
-  )
+/** Equal for acquisitions of the same states. */
+const statesOf = ({ results }: Acquisition): string =>
+  JSON.stringify(results.map(({ checks }) => checks.map(({ policy: { name }, key }) => [name, key])))
