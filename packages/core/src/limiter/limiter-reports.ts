@@ -32,8 +32,8 @@ export interface LimiterReports {
 /** What Node and chai print a value with. Without it, chai calls the method `inspect` of any value that has one. */
 const PRINT: symbol = Symbol.for('nodejs.util.inspect.custom')
 
-/** The reports of the policies in force. */
-export const reportsOf = (own: LimiterInternals): LimiterReports => ({
+/** The reports of the policies in force; `blocks`: each has a block list, also of quotas that a function chooses by key. */
+export const reportsOf = (own: LimiterInternals, blocks: boolean): LimiterReports => ({
   [PRINT]: () =>
     `RateLimiter(${shownPolicies(own.active().policies)
       .map(({ name }) => name)
@@ -42,7 +42,7 @@ export const reportsOf = (own: LimiterInternals): LimiterReports => ({
     return shownPolicies(own.active().policies).map(({ name, quota }) => ({ name, quota }))
   },
   get canBlock() {
-    return own.active().policies.some(canBlock)
+    return blocks || own.active().policies.some(canBlock)
   },
   inspect: (key) => inspect(own, key),
   list: (options) => list(own, options),

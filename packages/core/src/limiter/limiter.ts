@@ -90,7 +90,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   }
   const consume: Consume = (key, cost) => active.consume(key, cost)
   const limiter = Object.assign(
-    reportsOf(own),
+    reportsOf(own, options.blocks === true),
     verbsOf(own),
     isSync(storeConfig.store) ? consumingNow(consume) : consumingLater(consume),
   )

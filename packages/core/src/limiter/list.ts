@@ -98,6 +98,12 @@ function policyNamed(policies: readonly Policy[], wanted: string | undefined): P
   const found =
     wanted === undefined && policies.length === 1 ? policies[0] : policies.find(({ name }) => name === wanted)
   if (found !== undefined) return found
+  if (policies.length === 0) {
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'list: a function chooses the quota of this limiter by key. inspect(key) reports what the store keeps about a key.',
+    )
+  }
   const names = policies.map(({ name }) => formatValue(name)).join(', ')
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',
