@@ -166,6 +166,21 @@ describe.each([
   })
 })
 
+// They left from the first to the last, so that only the last turn was refunded: one who came then waited for 0.4 s.
+test.each([
+  ['an in-memory store', false],
+  ['a remote store', true],
+])('callers of one signal who wait for unequal units return all of them, on %s', async (_, isRemote) => {
+  const limiter = rateLimiter({ quota: perSecond(10, { burst: 3 }), store: countingStore(isRemote).store })
+  await limiter.wait('api', { cost: 3 })
+  const abort = new AbortController()
+  const left = [1, 2, 3].map((cost) => limiter.wait('api', { cost, signal: abort.signal }).catch(() => {}))
+  await vi.advanceTimersByTimeAsync(0)
+  abort.abort()
+  expect((await limiter.reserve('api')).delayMs).toBe(100)
+  await Promise.all(left)
+})
+
 // Node warned of a leak from the eleventh caller on.
 test('thirty callers with one signal share its listener, and leave none behind', async () => {
   const { store } = countingStore()

@@ -11,6 +11,8 @@ interface Turn {
   /** By the clocks of the stores, which order turns exactly: answers arrive with a delay each. */
   readonly at: Micros
   readonly dueMs: number
+  /** Whether its caller has left, and no caller of equal units has it instead. */
+  isUnused: boolean
 }
 
 interface Caller {
@@ -49,7 +51,8 @@ export class TurnQueue {
 
   /**
    * Calls `serve` when it is the caller's turn. Returns the function with which the caller leaves: a turn in the middle cannot
-   * be refunded, because later turns depend on it. So those behind move up by one turn each, and the last turn is refunded.
+   * be refunded, because later turns depend on it. So those behind move up by one turn each, and the last turn is refunded, once
+   * no turn of other units is behind it.
    */
   join(acquisition: Acquisition, serve: Caller['serve']): () => Promise<void> {
     const last = this.#turns.last?.value
@@ -66,17 +69,31 @@ export class TurnQueue {
         serve(served)
       },
     })
-    units.turns.add(this.#turns.add({ acquisition, units, at, dueMs }))
+    units.turns.add(this.#turns.add({ acquisition, units, at, dueMs, isUnused: false }))
     if (last === undefined) this.#startTimer()
     return async () => {
       if (!isWaiting) return
       isWaiting = false
       const unused = units.turns.last
       if (unused === undefined) return
-      this.#remove(caller, unused, units)
+      this.#leave(caller, unused, units)
+      unused.value.value.isUnused = true
+      const refunds = this.#refundLast()
       if (this.#turns.first === undefined) this.#end()
-      await rollback(unused.value.value.acquisition)
+      await Promise.all(refunds)
     }
+  }
+
+  /** Refunds the turns at the end that are unused. */
+  #refundLast(): readonly Promise<void>[] {
+    const refunds: Promise<void>[] = []
+    let { last } = this.#turns
+    while (last?.value.isUnused) {
+      this.#turns.remove(last)
+      refunds.push(rollback(last.value.acquisition))
+      last = this.#turns.last
+    }
+    return refunds
   }
 
   #startTimer(): void {
@@ -89,21 +106,26 @@ export class TurnQueue {
     const nowMs = Math.max(monotonicMs(), dueMs)
     let { first } = this.#turns
     while (first && first.value.dueMs <= nowMs) {
-      const { acquisition, units } = first.value
-      const [turn, caller] = [units.turns.first, units.callers.first]
-      if (turn === undefined || caller === undefined) return
-      this.#remove(caller, turn, units)
-      caller.value.serve(withTurn(caller.value.acquisition, acquisition))
+      this.#turns.remove(first)
+      this.#serve(first.value)
       first = this.#turns.first
     }
     if (first) this.#startTimer()
     else this.#end()
   }
 
-  #remove(caller: ListItem<Caller>, turn: ListItem<ListItem<Turn>>, { name, callers, turns }: Units): void {
+  #serve({ acquisition, units, isUnused }: Turn): void {
+    const [turn, caller] = [units.turns.first, units.callers.first]
+    if (isUnused) rollback(acquisition).catch(() => {})
+    else if (turn && caller) {
+      this.#leave(caller, turn, units)
+      caller.value.serve(withTurn(caller.value.acquisition, acquisition))
+    }
+  }
+
+  #leave(caller: ListItem<Caller>, turn: ListItem<ListItem<Turn>>, { name, callers, turns }: Units): void {
     callers.remove(caller)
     turns.remove(turn)
-    this.#turns.remove(turn.value)
     if (turns.first === undefined) this.#units.delete(name)
   }
 

@@ -75,7 +75,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
     file: 'core/src/limiter/turn-queue.ts',
     seed: 7,
     property: 'nothingIsLost',
-    replaced: [['await rollback(unused.value.value.acquisition)', '']],
+    replaced: [['refunds.push(rollback(last.value.acquisition))', '']],
   },
   {
     name: 'a refund returns units that have refilled meanwhile',
