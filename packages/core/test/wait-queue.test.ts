@@ -123,6 +123,18 @@ describe.each<[string, Quota]>([
     },
   )
 
+  // The event loop was blocked until their turns had come: one who called then was served before them.
+  test('callers whose timer is late are served before one whose units are available at once', async () => {
+    const { calls, served } = setUp(rateLimiter({ quota, store: countingStore().store }))
+    const waiting = [...calls(6)]
+    await vi.advanceTimersByTimeAsync(0)
+    vi.setSystemTime(9_000)
+    waiting.push(...calls(2))
+    await vi.advanceTimersByTimeAsync(9_000)
+    await Promise.all(waiting)
+    expect(served).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+  })
+
   test('the answers of a remote store may take a time each', async () => {
     const model = modelStore(clock)
     let answers = 0

@@ -11,13 +11,14 @@ import { TurnQueue } from './turn-queue.ts'
 /** The queues of a store, by the states that their callers wait for. */
 const queuesOf = oncePer('queues', (_store: Store) => new Map<string, TurnQueue>())
 
-/**
- * Waits for the turn of an acquisition, if it has one later than now, and returns the acquisition whose turn has come. If the
- * caller leaves first, its units are refunded, and the result is undefined.
- */
-function atTurn(acquisition: Acquisition, onClientClosed: OnClientClosed): MaybePromise<Acquisition | undefined> {
-  const { allowed, delayMs } = acquisition.decision
-  return allowed && delayMs > 0 ? waitForTurn(acquisition, onClientClosed) : acquisition
+/** Whether the turn of an acquisition is later than now, or behind others. */
+const mustWait = (acquisition: Acquisition): boolean =>
+  acquisition.decision.allowed && (acquisition.decision.delayMs > 0 || isBehindOthers(acquisition))
+
+/** Whether callers before wait for turns that have come: while the event loop is blocked, no timer serves them. */
+function isBehindOthers(acquisition: Acquisition): boolean {
+  const known = queuesOf(configOf(acquisition.checks).store)
+  return known.size > 0 && known.get(statesOf(acquisition))?.accepts(acquisition) === true
 }
 
 /**
@@ -31,12 +32,14 @@ export async function acquireAtTurn(
 ): Promise<Acquisition | undefined> {
   for (;;) {
     const acquisition = await acquireOnce()
-    const served = acquisition && (await atTurn(acquisition, onClientClosed))
-    if (!served || served.decision.delayMs === 0 || !(await isBlockedByHand(checks))) return served
+    if (acquisition === undefined || !mustWait(acquisition)) return acquisition
+    const served = await waitForTurn(acquisition, onClientClosed)
+    if (served === undefined || !(await isBlockedByHand(checks))) return served
     await rollback(served)
   }
 }
 
+/** Waits for the turn of an acquisition, and returns the one whose turn has come: undefined, if the caller has left before. */
 async function waitForTurn(acquisition: Acquisition, onClientClosed: OnClientClosed): Promise<Acquisition | undefined> {
   let unregister: (() => void) | undefined
   try {
