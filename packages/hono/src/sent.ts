@@ -27,8 +27,9 @@ export function settlesLater(c: Context, done: Done): Outcome {
 /** Node reports when the response is over. */
 const REPORTED: Outcome = { responded: () => {}, threw: () => {} }
 
-/** The status of the answer to an error that is not set on the context: undefined if an error handler may choose it. */
-const statusOf = (thrown: unknown): number | undefined => (thrown instanceof Error ? statusOfThrown(thrown) : 500)
+/** The status of the answer to what is thrown and not set on the context: undefined if an error handler may choose it. */
+const statusOf = (thrown: unknown): number | undefined =>
+  statusOfThrown(thrown) ?? (thrown instanceof Error ? undefined : 500)
 
 /** Calls back when the body of the response has been read. */
 function whenRead(c: Context, done: Done): void {

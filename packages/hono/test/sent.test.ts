@@ -1,7 +1,7 @@
 import { fakeClock } from '@spillway/conformance'
 import { type Context, Hono } from 'hono'
 import { expect, test, vi } from 'vitest'
-import { memoryStore, perMinute, rateLimit, rateLimiter } from '../src/index.ts'
+import { memoryStore, perMinute, rateLimit, rateLimiter, settled } from '../src/index.ts'
 
 // Edge runtimes have no Node response that reports when it has been sent.
 
@@ -99,4 +99,27 @@ test('a thrown value that is not an Error is settled as a failure', async () => 
   await expect(async () => app.request('/')).rejects.toBe('no')
   const limiter = rateLimiter({ quota: perMinute(10), store })
   await vi.waitFor(async () => expect((await limiter.peek('ann')).remaining).toBe(10))
+})
+
+// Reproduces a bug: without the Node server it counted as a 500, so that ten wrong tokens were ten 401s.
+test.each<[string, () => unknown]>([
+  ['a Response', () => new Response('no', { status: 401 })],
+  ['an object with a status', () => ({ status: 401 })],
+  ['an object with a statusCode', () => ({ statusCode: 401 })],
+])('%s that is thrown counts by its status', async (_, thrown) => {
+  const store = memoryStore({ clock: fakeClock() })
+  const app = new Hono()
+  app.use((c, next) => next().catch(() => c.text('no', 401)))
+  app.use(rateLimit({ quota: perMinute(2), key: () => 'ann', countIf: [401], store }))
+  app.get('/', () => {
+    throw thrown()
+  })
+  const statuses: number[] = []
+  for (let i = 0; i < 4; i++) {
+    const response = await app.request('/')
+    statuses.push(response.status)
+    await response.text()
+    await settled()
+  }
+  expect(statuses).toEqual([401, 401, 429, 429])
 })
