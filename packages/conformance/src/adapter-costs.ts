@@ -26,6 +26,21 @@ const SEVERAL: readonly (readonly [cost: number, ...paths: string[]])[] = [
   [20, '/?n=5&n=99'],
 ]
 
+/** The same for a parameter whose name has brackets: parsers such as qs make objects and lists of it. */
+const BRACKETS: readonly (readonly [name: string, cost: number, ...paths: string[]])[] = [
+  [
+    'page[n]',
+    9,
+    '/?page[n]=9',
+    '/?page%5Bn%5D=9',
+    '/?page[n]=1&page[n]=9',
+    '/?page[n][]=9',
+    '/?page[n]=9&page[n][a]=1',
+  ],
+  ['page[n]', 2, '/?page[m]=9', '/?page=9', '/?page[n]=x', '/?page[nn]=9', '/?n=9'],
+  ['n[]', 9, '/?n[]=9', '/?n[]=9&n[]=1', '/?n[]=1&n%5B%5D=9'],
+]
+
 /** Tests costs that a client writes into its request. */
 export function testWrittenCosts(test: TestFunction, mount: (options: NeutralOptions) => Send | Promise<Send>): void {
   const setUp = async () => {
@@ -57,6 +72,15 @@ export function testWrittenCosts(test: TestFunction, mount: (options: NeutralOpt
     }
     for (const value of ['9, 1', '1, 9', '1,9', 'x, 9', ', 9,']) {
       assert.equal(await costOf(header({ headers: { 'x-n': value } })), 9, value)
+    }
+  })
+
+  // Reproduces a bug: Express' extended parser makes `{ page: { n: '9' } }` of `page[n]=9`, so that each request cost the default.
+  test('costs the number in a parameter whose name has brackets', async () => {
+    for (const [name, cost, ...paths] of BRACKETS) {
+      const store = modelStore(fakeClock())
+      const send = await mount({ quota: perMinute(1_000), cost: `query:${name}`, defaultCost: 2, maxCost: 20, store })
+      for (const path of paths) assert.equal(await costOf(send({ path })), cost, `${name} of ${path}`)
     }
   })
 }

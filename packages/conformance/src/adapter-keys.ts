@@ -73,6 +73,25 @@ const cases: readonly Case[] = /* @__PURE__ */ made(() => [
     ].map(query),
     query('?user=ann'),
   ],
+  // Reproduces a bug: Express' extended parser makes `{ f: { user: 'ann' } }` of `f[user]=ann`, so that all users had one key.
+  [
+    'by a parameter whose name has brackets',
+    'query:f[user]',
+    ['?f[user]=ann', '?f%5Buser%5D=ann', '?f[user]=ann&f[user]=ann', '?f[user]=ann&f[x]=bob'].map(query),
+    query('?f[user]=bob'),
+  ],
+  [
+    'without a key if the values of such a parameter differ',
+    'query:f[user]',
+    [
+      '?f[user]=ann&f[user]=bob',
+      '?f[user][]=bob&f[user]=ann',
+      '?f[user]=ann&f[user][a]=ann',
+      '?f=ann',
+      '?user=ann',
+    ].map(query),
+    query('?f[user]=ann'),
+  ],
   // Reproduces a bug: a cookie without `=` lost its last letter, and the rest was its name.
   [
     'without a key if a cookie has no value, no name, or a similar name',

@@ -53,8 +53,15 @@ export function parametersIn(
 /** The most characters of a query that stand for one: a character of three bytes. */
 const WRITTEN = 9
 
-/** The name before a bracket; empty without one. */
-const nameBefore = (name: string): string => name.slice(0, Math.max(name.indexOf('['), 0))
+/** The parameter of whose list or object a name with brackets is: `page[n]` of `page[n][]`, and otherwise `page`. */
+function outerOf(parameters: ReadonlyMap<string, Parameter>, name: string): Parameter | undefined {
+  const bracket = name.indexOf('[')
+  if (bracket < 1) return undefined
+  const [, inner] = name.includes('][', bracket)
+    ? ([...parameters].find(([each]) => each.includes('[') && name.startsWith(`${each}[`)) ?? [])
+    : []
+  return inner ?? parameters.get(name.slice(0, bracket))
+}
 
 const HASH = 35
 const AMPERSAND = 38
@@ -103,7 +110,7 @@ function addText(
     const own = pair.isLed ? undefined : parameters.get(name)?.values
     if (own !== undefined && (strictly === 'same' || !isLoose)) found.add(name)
     if (strictly === 'longer' && isLoose) own?.push('')
-    const list = own ?? parameters.get(pair.isLed ? name : nameBefore(name))?.nested
+    const list = own ?? (pair.isLed ? parameters.get(name) : outerOf(parameters, name))?.nested
     list?.push(valueIn(text, pair))
   })
   for (const [name, { values }] of parameters) if (count > most || !found.has(name)) values.push('')
@@ -111,16 +118,25 @@ function addText(
 
 function addParsed(parameters: ReadonlyMap<string, Parameter>, parsed: Readonly<Record<string, unknown>>): void {
   for (const [name, { values, nested }] of parameters) {
-    const value = Object.hasOwn(parsed, name) ? parsed[name] : undefined
+    const value = parsedValue(parsed, name)
     const list: readonly unknown[] = Array.isArray(value) ? value : [value]
     for (const each of list) values.push(isObject(each) ? '' : String(each ?? ''))
     nested.push(...textsWithin(list.filter(isObject)))
   }
   for (const name of Object.keys(parsed)) {
-    const nested = parameters.get(nameBefore(name))?.nested
+    const nested = outerOf(parameters, name)?.nested
     nested?.push(...textsWithin([[parsed[name]]]))
   }
 }
+
+/** The value of a parameter. Parsers such as qs make an object of `page[n]`, and a list of `n[]`. */
+function parsedValue(parsed: object, name: string): unknown {
+  if (Object.hasOwn(parsed, name) || !name.includes('[')) return ownOf(parsed, name)
+  return name.split(/[[\]]+/).reduce((outer: unknown, part) => (part === '' ? outer : ownOf(outer, part)), parsed)
+}
+
+const ownOf = (outer: unknown, name: string): unknown =>
+  isObject(outer) && Object.hasOwn(outer, name) ? Reflect.get(outer, name) : undefined
 
 /** The texts in objects. A set visits each once, also if it contains itself. */
 function textsWithin(objects: readonly object[]): readonly string[] {
