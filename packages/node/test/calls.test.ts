@@ -4,7 +4,7 @@ import { fakeClock, faultyStore, modelStore, type Send, sendTo } from '@spillway
 import { rateLimit as forExpress } from '@spillway/express'
 import connect from 'connect'
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
-import { decisionOf, perMinute, type RateLimitOptions, type RequestDecision, rateLimit } from '../src/index.ts'
+import { decisionOf, perMinute, type RateLimitOptions, type RequestDecision, rateLimit, settled } from '../src/index.ts'
 import { hosts, type Middleware } from './hosts.ts'
 
 const inMemory = () => modelStore(fakeClock())
@@ -81,6 +81,23 @@ test('next gets the error if it takes one', async () => {
   const limit = rateLimit({ quota: perMinute(9), store: failing, onStoreError: 'throw', logger: { warn: () => {} } })
   const send = await serve((req, res) => limit(req, res, (error) => res.end((error as Error).name)))
   expect((await send()).body).toBe('StoreError')
+})
+
+// Reproduces a bug: the status of Node's response is 200 until something sets it, so that no 401 counted.
+test('a response that a handler sends by its HTTP/2 stream counts by its status', async () => {
+  const limit = rateLimit({ quota: perMinute(2), key: () => 'ann', countIf: [401], store: inMemory() })
+  const server = http2.createServer((req, res) =>
+    limit(req, res, () => {
+      res.stream.respond({ ':status': 401 }, { endStream: true })
+    }),
+  )
+  const send = await sendTo(server)
+  const statuses: number[] = []
+  for (let i = 0; i < 4; i++) {
+    statuses.push((await send()).status)
+    await settled()
+  }
+  expect(statuses).toEqual([401, 401, 429, 429])
 })
 
 test('limiters of Node and of Express share the headers of a request', async () => {

@@ -41,6 +41,7 @@ export const hidesBody = (incoming: object): boolean => (incoming as Incoming).s
 export interface Outgoing extends Closable {
   readonly headersSent: boolean
   readonly statusCode: number
+  readonly stream?: Closable['stream'] & { readonly sentHeaders?: { readonly ':status'?: number } }
 }
 
 /** The connection of an HTTP/1.1 response. The socket of an HTTP/2 request is a proxy, and its stream closes by itself. */

@@ -25,7 +25,9 @@ export const UPGRADED = 101
  */
 export function whenAnswered(response: Outgoing, answered: Answered): void {
   let written: number | undefined
-  let end = (): void => answered(statusOf(response, response.statusCode) ?? written)
+  // A handler may send a response of HTTP/2 by its stream: Node's response knows only what is set on itself.
+  const sent = (): number => response.stream?.sentHeaders?.[':status'] ?? response.statusCode
+  let end = (): void => answered(statusOf(response, sent()) ?? written)
   const stop = onWritten(response, (status) => {
     written = status
     if (status === UPGRADED) answered(UPGRADED, new Promise((resolve) => (end = resolve)))
