@@ -80,7 +80,7 @@ proves(
       property: 'a product is divided and rounded up exactly',
     },
     'multiplies beyond what is exact': {
-      text: 'SPLIT = 2 ** 17',
+      text: 'SPLIT = 131072',
       replacement: 'SPLIT = 2 ** 33',
       property: 'a product is divided and rounded up exactly',
     },

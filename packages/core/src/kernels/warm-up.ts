@@ -128,6 +128,7 @@ export function slowdown(before: number, after: number, half: number): number {
   return dividedUp(a - b, a + b, half)
 }
 
+// 2^17.
 const SPLIT = 131_072
 
 /** `x × y / divisor`, rounded up: `y` is split, because the product may be beyond 2^53. */
