@@ -56,8 +56,8 @@ function testRoutes(test: TestFunction): void {
 }
 
 async function main(): Promise<void> {
-  await runSuite('Elysia', (test) => testAdapter(test, mountIn(true)))
-  await runSuite('Elysia without compilation', (test) => testAdapter(test, mountIn(false)))
+  await runSuite('Elysia', (test) => testAdapter(test, mountIn(true), { parsesUrls: true }))
+  await runSuite('Elysia without compilation', (test) => testAdapter(test, mountIn(false), { parsesUrls: true }))
   await runSuite('Routes of Elysia', testRoutes)
   console.log(endOf(3))
 }

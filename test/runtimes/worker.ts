@@ -34,7 +34,7 @@ const suites = suiteServer((test) => {
     () => memoryStore(),
   )
   for (const [adapter, mount] of Object.entries(mounts)) {
-    testAdapter((name, body) => test(`${adapter}: ${name}`, body), mount)
+    testAdapter((name, body) => test(`${adapter}: ${name}`, body), mount, { parsesUrls: true })
   }
 })
 
