@@ -41,11 +41,12 @@ export function parametersIn(
   most: number = Number.POSITIVE_INFINITY,
 ): ReadonlyMap<string, Parameter> {
   const parameters = new Map(Array.from(names, (name) => [name, none()]))
-  const longest = Math.max(0, ...Array.from(names, ({ length }) => length))
+  // A character more than the longest name tells names apart, and has the bracket: the rest of a long one is not visited again.
+  const enough = Math.max(0, ...Array.from(names, ({ length }) => length)) + 1
   for (const reading of new Set<QueryReading>([query ?? ''].flat() as QueryReading[])) {
-    if (typeof reading === 'string') addText(parameters, new LooseUrl(reading, true), most, longest, false)
-    else if (reading instanceof LooseUrl) addText(parameters, reading, most, longest, true)
-    else addParsed(parameters, reading)
+    if (typeof reading === 'string') addText(parameters, new LooseUrl(reading, true), most, enough, false)
+    else if (reading instanceof LooseUrl) addText(parameters, reading, most, enough, true)
+    else addParsed(parameters, reading, enough)
   }
   return parameters
 }
@@ -55,12 +56,10 @@ const WRITTEN = 9
 
 /** The parameter of whose list or object a name with brackets is: `page[n]` of `page[n][]`, and otherwise `page`. */
 function outerOf(parameters: ReadonlyMap<string, Parameter>, name: string): Parameter | undefined {
-  const bracket = name.indexOf('[')
-  if (bracket < 1) return undefined
-  const [, inner] = name.includes('][', bracket)
-    ? ([...parameters].find(([each]) => each.includes('[') && name.startsWith(`${each}[`)) ?? [])
-    : []
-  return inner ?? parameters.get(name.slice(0, bracket))
+  const end = name.lastIndexOf('[')
+  if (end < 1) return undefined
+  const outer = name.slice(0, end)
+  return parameters.get(outer) ?? outerOf(parameters, outer)
 }
 
 const HASH = 35
@@ -93,15 +92,13 @@ function addText(
   parameters: ReadonlyMap<string, Parameter>,
   reading: LooseUrl,
   most: number,
-  longest: number,
+  enough: number,
   isLoose: boolean,
 ): void {
   const { url: text, isQuery } = reading
   const strict = strictReader(isQuery)
   const found = new Set<string>()
   let count = 0
-  // A character more than the longest name tells names apart, and has the bracket: the rest of a long one is not visited again.
-  const enough = longest + 1
   eachPair(text, isQuery ? '&#' : '&?#', (pair) => {
     const strictly = strict(pair)
     if (strictly === 'absent' && !isLoose) return
@@ -116,7 +113,11 @@ function addText(
   for (const [name, { values }] of parameters) if (count > most || !found.has(name)) values.push('')
 }
 
-function addParsed(parameters: ReadonlyMap<string, Parameter>, parsed: Readonly<Record<string, unknown>>): void {
+function addParsed(
+  parameters: ReadonlyMap<string, Parameter>,
+  parsed: Readonly<Record<string, unknown>>,
+  enough: number,
+): void {
   for (const [name, { values, nested }] of parameters) {
     const value = parsedValue(parsed, name)
     const list: readonly unknown[] = Array.isArray(value) ? value : [value]
@@ -124,7 +125,7 @@ function addParsed(parameters: ReadonlyMap<string, Parameter>, parsed: Readonly<
     nested.push(...textsWithin(list.filter(isObject)))
   }
   for (const name of Object.keys(parsed)) {
-    const nested = outerOf(parameters, name)?.nested
+    const nested = outerOf(parameters, name.slice(0, enough))?.nested
     nested?.push(...textsWithin([[parsed[name]]]))
   }
 }
