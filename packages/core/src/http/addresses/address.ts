@@ -150,11 +150,16 @@ export function within(what: string, cidrs: readonly unknown[]): (address: strin
 
 /**
  * Returns a function that reports whether an address is one of these, or in one of these networks, as `ip` of `match` and `skip`
- * does: `inNetworks(['10.0.0.0/8', '2001:db8::7'])`. What is no address is in none. Throws a `QuotaError` for an invalid entry.
+ * does: `inNetworks(['10.0.0.0/8', '2001:db8::7'])`. What is no address is in none. Throws a `QuotaError` for an invalid entry,
+ * and for an empty list, as `match` and `skip` do.
  */
 export function inNetworks(networks: string | readonly string[]): (address: string | undefined) => boolean {
   const listed: readonly unknown[] = Array.isArray(networks) ? networks : [networks]
-  return within('inNetworks', Array.from(listed))
+  if (listed.length > 0) return within('inNetworks', Array.from(listed))
+  throw new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    'inNetworks lists no address and no network, so no address would be in it. List one, or leave the test out if the list is empty.',
+  )
 }
 
 /** IPv4 is compared as mapped into IPv6, on both sides. */
