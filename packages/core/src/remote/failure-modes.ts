@@ -4,7 +4,7 @@ import { allow, deny } from '../decisions/decision-of.ts'
 import type { StoreErrorOption } from '../policies/failure-mode.ts'
 import type { FailingCall, FallbackResult, PolicyCheck } from '../policies/policy.ts'
 import { isBlockList } from '../quotas/block-list.ts'
-import { type LateUnits, lateUnits, NONE_USED } from './late-units.ts'
+import { lateUnits, NONE_USED } from './late-units.ts'
 import { countByLimiters } from './limiter-count.ts'
 import { countLocally } from './local-count.ts'
 import type { Substitute } from './substitute.ts'
@@ -17,25 +17,29 @@ export async function fallBack(
 ): Promise<FallbackResult> {
   if (!(error instanceof StoreError)) throw error
   const late = call.verb === 'consume' || call.verb === 'charge' ? lateUnits(error, call.readLate) : undefined
-  const counts = await countElsewhere(error, checks, call, late)
-  const decisionsNow = (): readonly Decision[] => checks.map(deciderOf(error, checks, counts))
-  const decisions = decisionsNow()
-  const isAllowed = decisions.every(({ allowed }) => allowed)
   // Units that the store takes late are kept only for an allowed request that was counted nowhere else.
-  const keepsLate = isAllowed && counts.length === 0
-  if (!keepsLate) late?.settle(NONE_USED)
-  const parts = late === undefined ? [] : keepsLate ? [late] : counts
-  if (!isAllowed) await rollbackAll(parts)
-  return {
-    checks,
-    decisions,
-    rollback: async () => {
-      await rollbackAll(parts)
-      return { checks, decisions: decisionsNow() }
-    },
-    settle: async (actualOf) => {
-      for (const each of parts) await each.settle(actualOf)
-    },
+  let keepsLate = false
+  try {
+    const counts = await countElsewhere(error, checks, call, late !== undefined)
+    const decisionsNow = (): readonly Decision[] => checks.map(deciderOf(error, checks, counts))
+    const decisions = decisionsNow()
+    const isAllowed = decisions.every(({ allowed }) => allowed)
+    keepsLate = isAllowed && counts.length === 0
+    const parts = late === undefined ? [] : keepsLate ? [late] : counts
+    if (!isAllowed) await rollbackAll(parts)
+    return {
+      checks,
+      decisions,
+      rollback: async () => {
+        await rollbackAll(parts)
+        return { checks, decisions: decisionsNow() }
+      },
+      settle: async (actualOf) => {
+        for (const each of parts) await each.settle(actualOf)
+      },
+    }
+  } finally {
+    if (!keepsLate) late?.settle(NONE_USED)
   }
 }
 
@@ -43,17 +47,14 @@ const modeOf = ({ policy }: PolicyCheck): StoreErrorOption => policy.storeConfig
 
 const isDenied = (checks: readonly PolicyCheck[]): boolean => checks.some((check) => modeOf(check) === 'deny')
 
-/** Counts checks by the failure modes that count. If one throws, nothing stays counted. */
+/** Counts checks by the failure modes that count. If one throws, nothing stays counted of a call that takes units. */
 async function countElsewhere(
   error: StoreError,
   checks: readonly PolicyCheck[],
   { verb, countBy }: FailingCall,
-  late: LateUnits | undefined,
+  hasUnits: boolean,
 ): Promise<readonly Substitute[]> {
-  if (checks.some((check) => modeOf(check) === 'throw')) {
-    late?.settle(NONE_USED)
-    throw error
-  }
+  if (checks.some((check) => modeOf(check) === 'throw')) throw error
   if (isDenied(checks)) return []
   const inProcess = checks.filter((check) => modeOf(check) === 'local')
   const byLimiters = checks.filter((check) => typeof modeOf(check) === 'object' && !isBlockList(check.policy.quota))
@@ -61,7 +62,7 @@ async function countElsewhere(
   if (byLimiters.length === 0) return local
   const limiters = await countByLimiters(byLimiters, verb)
   if (limiters.failed === undefined) return [limiters, ...local]
-  if (late !== undefined) await rollbackAll([late, limiters, ...local])
+  if (hasUnits) await rollbackAll([limiters, ...local])
   throw limiters.failed.reason
 }
 
