@@ -5,7 +5,7 @@ export interface ListItem<T> {
   after: ListItem<T> | undefined
 }
 
-/** A list that adds an item at its end, and removes any, in constant time. */
+/** A list that adds an item at either end, and removes any, in constant time. */
 export class LinkedList<T> {
   first: ListItem<T> | undefined
   last: ListItem<T> | undefined
@@ -15,6 +15,14 @@ export class LinkedList<T> {
     if (this.last) this.last.after = item
     else this.first = item
     this.last = item
+    return item
+  }
+
+  addFirst(value: T): ListItem<T> {
+    const item: ListItem<T> = { value, before: undefined, after: this.first }
+    if (this.first) this.first.before = item
+    else this.last = item
+    this.first = item
     return item
   }
 

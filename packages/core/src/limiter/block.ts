@@ -6,6 +6,7 @@ import { type Duration, micros } from '../common/time.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import { MOST_UNITS } from '../kernels/penalty.ts'
 import type { Policy, PolicyCheck } from '../policies/policy.ts'
+import { waitersFor, whileHeld } from './waiters.ts'
 
 /** Blocks keys by hand. The limiter must have the option `blocks`, or a quota that blocks: `penalty`. */
 export interface Blocks {
@@ -16,7 +17,7 @@ export interface Blocks {
   block(key: string, duration: Duration): Promise<void>
   /**
    * Ends the block of a key, as if it had never started: the units that started it are refunded, and its next block does
-   * not grow by it. Rejects as `block` does.
+   * not grow by it. Calls of this process that wait for its end go on. Rejects as `block` does.
    */
   unblock(key: string): Promise<void>
 }
@@ -56,7 +57,12 @@ export const blockKey = (states: readonly PolicyKey[], duration: Duration): Prom
   write(states, 'charge', micros(duration, 'block duration'))
 
 /** Unblocks keys of policies. */
-export const unblockKey = (states: readonly PolicyKey[]): Promise<void> => write(states, 'refund', 0)
+export const unblockKey = (states: readonly PolicyKey[]): Promise<void> =>
+  whileHeld(
+    () => states.flatMap(({ policy, key }) => waitersFor(policy.storeConfig.store, policy.name, key)),
+    () => write(states, 'refund', 0),
+    true,
+  )
 
 async function write(states: readonly PolicyKey[], verb: 'charge' | 'refund', blockMicros: number): Promise<void> {
   const checks = states.map((state): PolicyCheck => ({ ...state, cost: MOST_UNITS }))

@@ -2,10 +2,12 @@ import { formatValue, QuotaError } from '../common/errors.ts'
 import type { DeletingStore, StoreConfig } from '../policies/policy.ts'
 import { asStoreError } from '../stores/answers.ts'
 import type { StateKey } from '../stores/store.ts'
+import { waitersFor, waitersForAll, whileHeld } from './waiters.ts'
 
 /** Deletes states of one key in a store and in the local store; resolves with whether there was any. */
 export async function resetKey(names: readonly [StateKey, ...StateKey[]], config: StoreConfig): Promise<boolean> {
-  return (await config.calls.delete(names, config)) > 0
+  const waiters = () => names.flatMap(({ policy, key }) => waitersFor(config.store, policy, key))
+  return whileHeld(waiters, async () => (await config.calls.delete(names, config)) > 0)
 }
 
 /** Deletes all states of the named policy, or of all, in the store and in the local store. */
@@ -27,7 +29,11 @@ export async function resetAllOf(
     )
   }
   try {
-    return await calls.deleteAll(named === undefined ? names : [named], store as DeletingStore)
+    const deleted = named === undefined ? names : [named]
+    return await whileHeld(
+      () => waitersForAll(store, deleted),
+      () => calls.deleteAll(deleted, store as DeletingStore),
+    )
   } catch (error) {
     throw asStoreError(error)
   }

@@ -2,7 +2,10 @@ import { rollback } from '../checks/correct.ts'
 import { LinkedList, type ListItem } from '../common/linked-list.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
-import type { Acquisition, PolicyCheck, StoreResult } from '../policies/policy.ts'
+import type { Acquisition, PolicyCheck } from '../policies/policy.ts'
+import { canBlock, isBlockedByHand } from './block.ts'
+import { turnOf, unitsOf, withTurn } from './turn.ts'
+import type { Waiters } from './waiters.ts'
 
 /** A turn that this process has reserved. */
 interface Turn {
@@ -15,9 +18,19 @@ interface Turn {
   isUnused: boolean
 }
 
+/** A caller that waits for its turn. */
 interface Caller {
   readonly acquisition: Acquisition
-  readonly serve: (acquisition: Acquisition) => void
+  /** Called at its turn; with undefined if it has lost it: it acquires again. */
+  readonly serve: (acquisition: Acquisition | undefined) => void
+  /** Keeps its place while its key is blocked; undefined if it acquires again at its turn. */
+  readonly hold: (() => void) | undefined
+}
+
+/** A caller in the queue. */
+interface Member extends Caller {
+  /** Leaves without its turn. */
+  readonly leave: () => void
 }
 
 /**
@@ -26,7 +39,7 @@ interface Caller {
  */
 interface Units {
   readonly name: string
-  readonly callers: LinkedList<Caller>
+  readonly callers: LinkedList<Member>
   readonly turns: LinkedList<ListItem<Turn>>
 }
 
@@ -34,14 +47,20 @@ interface Units {
 const TIMER_MICROS: Micros = 1_000
 
 /** The turns that callers in this process wait for, of the same states, in their order. There is one timer, of the first turn. */
-export class TurnQueue {
+export class TurnQueue implements Waiters {
+  readonly haveTurns = true
   readonly #turns = new LinkedList<Turn>()
   readonly #units = new Map<string, Units>()
-  readonly #onEmpty: () => void
+  /** In the order of their calls. */
+  readonly #members = new Set<Member>()
+  readonly #canBeBlocked: boolean
+  readonly #checks: readonly PolicyCheck[]
   #stopTimer = (): void => {}
+  onEmpty = (): void => {}
 
-  constructor(onEmpty: () => void) {
-    this.#onEmpty = onEmpty
+  constructor(checks: readonly PolicyCheck[]) {
+    this.#checks = checks
+    this.#canBeBlocked = checks.some(({ policy }) => canBlock(policy))
   }
 
   /** Whether an acquisition's turn is after all others, and not of a state that has been reset meanwhile. */
@@ -54,38 +73,60 @@ export class TurnQueue {
    * be refunded, because later turns depend on it. So those behind move up by one turn each, and the last turn is refunded, once
    * no turn of other units is behind it.
    */
-  join(acquisition: Acquisition, serve: Caller['serve']): () => Promise<void> {
+  join(caller: Caller): () => Promise<void> {
+    const { acquisition } = caller
     const last = this.#turns.last?.value
     const at = Math.max(turnOf(acquisition), last?.at ?? 0)
     const dueMs = Math.max(monotonicMs() + acquisition.decision.delayMs, last?.dueMs ?? 0)
     const name = unitsOf(acquisition)
     const units = this.#units.get(name) ?? { name, callers: new LinkedList(), turns: new LinkedList() }
     this.#units.set(name, units)
-    let isWaiting = true
-    const caller = units.callers.add({
-      acquisition,
-      serve: (served) => {
-        isWaiting = false
-        serve(served)
-      },
-    })
+    const leave = (): void => {
+      const unused = units.turns.last
+      if (unused === undefined) return
+      this.#leave(item, unused, units)
+      unused.value.value.isUnused = true
+    }
+    const member: Member = { ...caller, leave }
+    const item = units.callers.add(member)
+    this.#members.add(member)
     units.turns.add(this.#turns.add({ acquisition, units, at, dueMs, isUnused: false }))
     if (last === undefined) this.#startTimer()
     return async () => {
-      if (!isWaiting) return
-      isWaiting = false
-      const unused = units.turns.last
-      if (unused === undefined) return
-      this.#leave(caller, unused, units)
-      unused.value.value.isUnused = true
-      const refunds = this.#refundLast()
-      if (this.#turns.first === undefined) this.#end()
-      await Promise.all(refunds)
+      if (!this.#members.has(member)) return
+      leave()
+      await this.#refundLast()
     }
   }
 
+  hold(): { readonly refunds: Promise<unknown>; readonly resume: () => void } {
+    const members = [...this.#members]
+    const refunds = this.#release(members)
+    const resume = (): void => {
+      for (const { serve } of members.filter(({ hold }) => !hold)) serve(undefined)
+    }
+    return { refunds, resume }
+  }
+
+  async holdIfBlocked(): Promise<void> {
+    if (this.#canBeBlocked && (await isBlockedByHand(this.#checks))) await this.#releaseHeld()
+  }
+
+  async #releaseHeld(): Promise<void> {
+    await this.#release([...this.#members].filter(({ hold }) => hold)).catch(() => {})
+  }
+
+  /** Members lose their turns. Those who keep their places meanwhile are in front of all others. */
+  #release(members: readonly Member[]): Promise<unknown> {
+    for (const { leave } of members) leave()
+    const refunds = this.#refundLast()
+    for (const { hold } of [...members].reverse()) hold?.()
+    for (const { hold, serve } of members) if (hold) serve(undefined)
+    return refunds
+  }
+
   /** Refunds the turns at the end that are unused. */
-  #refundLast(): readonly Promise<void>[] {
+  #refundLast(): Promise<unknown> {
     const refunds: Promise<void>[] = []
     let { last } = this.#turns
     while (last?.value.isUnused) {
@@ -93,37 +134,52 @@ export class TurnQueue {
       refunds.push(rollback(last.value.acquisition))
       last = this.#turns.last
     }
-    return refunds
+    if (last === undefined) this.#end()
+    return Promise.all(refunds)
   }
 
   #startTimer(): void {
     const dueMs = this.#turns.first?.value.dueMs ?? 0
-    this.#stopTimer = setLongTimeout(Math.max(dueMs - monotonicMs(), 0), () => this.#serveUntil(dueMs))
+    this.#stopTimer = setLongTimeout(Math.max(dueMs - monotonicMs(), 0), () => {
+      // A timer may fire a moment early.
+      const nowMs = Math.max(monotonicMs(), dueMs)
+      if (this.#canBeBlocked) void this.#serveUnlessBlocked(nowMs)
+      else this.#serveUntil(nowMs, false)
+    })
   }
 
-  #serveUntil(dueMs: number): void {
-    // A timer may fire a moment early.
-    const nowMs = Math.max(monotonicMs(), dueMs)
+  /** Looks once for all whose turn has come, and before later ones: none goes on while one before is held. */
+  async #serveUnlessBlocked(nowMs: number): Promise<void> {
+    const isBlocked = await isBlockedByHand(this.#checks)
+    if (isBlocked) void this.#releaseHeld()
+    this.#serveUntil(nowMs, isBlocked)
+  }
+
+  #serveUntil(nowMs: number, isBlocked: boolean): void {
     let { first } = this.#turns
     while (first && first.value.dueMs <= nowMs) {
       this.#turns.remove(first)
-      this.#serve(first.value)
+      this.#serve(first.value, isBlocked)
       first = this.#turns.first
     }
     if (first) this.#startTimer()
     else this.#end()
   }
 
-  #serve({ acquisition, units, isUnused }: Turn): void {
+  #serve({ acquisition, units, isUnused }: Turn, isBlocked: boolean): void {
+    const refund = (): Promise<void> => rollback(acquisition).catch(() => {})
     const [turn, caller] = [units.turns.first, units.callers.first]
-    if (isUnused) rollback(acquisition).catch(() => {})
+    if (isUnused) void refund()
     else if (turn && caller) {
       this.#leave(caller, turn, units)
-      caller.value.serve(withTurn(caller.value.acquisition, acquisition))
+      const { serve, acquisition: own } = caller.value
+      if (isBlocked) void refund().then(() => serve(undefined))
+      else serve(withTurn(own, acquisition))
     }
   }
 
-  #leave(caller: ListItem<Caller>, turn: ListItem<ListItem<Turn>>, { name, callers, turns }: Units): void {
+  #leave(caller: ListItem<Member>, turn: ListItem<ListItem<Turn>>, { name, callers, turns }: Units): void {
+    this.#members.delete(caller.value)
     callers.remove(caller)
     turns.remove(turn)
     if (turns.first === undefined) this.#units.delete(name)
@@ -131,34 +187,6 @@ export class TurnQueue {
 
   #end(): void {
     this.#stopTimer()
-    this.#onEmpty()
+    this.onEmpty()
   }
-}
-
-/** Equal for acquisitions of the same states whose units can be exchanged. */
-const unitsOf = ({ results }: Acquisition): string =>
-  JSON.stringify(
-    results.map(({ checks, taken }) => [taken === undefined, checks.map(({ policy, cost }) => [policy.quota, cost])]),
-  )
-
-/** When the turn of an acquisition comes. */
-function turnOf({ results }: Acquisition): Micros {
-  const turns = results.map(({ decisions, taken }) => {
-    const delay = Math.max(...decisions.map(({ delayMs }) => delayMs))
-    return Math.round((taken?.[0]?.now ?? monotonicMs() * 1000) + delay * 1000)
-  })
-  return Math.max(...turns)
-}
-
-/** A caller's acquisition with the units of another turn, which are of equal checks. */
-function withTurn(acquisition: Acquisition, turn: Acquisition): Acquisition {
-  if (turn === acquisition) return acquisition
-  const results = acquisition.results.map((own, i) => withUnits(own, turn.results[i] as StoreResult))
-  return { ...acquisition, results }
-}
-
-function withUnits({ checks, decisions }: StoreResult, theirs: StoreResult): StoreResult {
-  if (theirs.taken !== undefined) return { checks, decisions, taken: theirs.taken }
-  const ownOf = (check: PolicyCheck): PolicyCheck => checks[theirs.checks.indexOf(check)] as PolicyCheck
-  return { ...theirs, checks, decisions, settle: (actualOf) => theirs.settle((check) => actualOf(ownOf(check))) }
 }

@@ -1,8 +1,7 @@
 import { acquire } from '../checks/acquisition.ts'
 import { rollback } from '../checks/correct.ts'
-import { type OnClientClosed, waitUnlessClosed } from '../common/client-closed.ts'
+import type { OnClientClosed } from '../common/client-closed.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
-import { setLongTimeout } from '../common/long-timeout.ts'
 import { type Signal, whenAborted } from '../common/signal.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
@@ -10,8 +9,8 @@ import { RateLimitedError } from '../decisions/rate-limited.ts'
 import type { Acquisition, PolicyCheck } from '../policies/policy.ts'
 import { isQueued } from '../policies/policy-of.ts'
 import { isBlockList } from '../quotas/block-list.ts'
-import { deadlineIn, unlessExpired } from '../remote/deadline.ts'
-import { hasLine, joinLine } from './line.ts'
+import { acquireInLine, retryIn } from './in-line.ts'
+import { hasLine, joinLine, type Place } from './line.ts'
 import type { ReserveOptions } from './reservation.ts'
 import { acquireAtTurn } from './turns.ts'
 
@@ -72,7 +71,18 @@ export async function acquireTurn(
 ): Promise<Acquisition | undefined> {
   const startedMs = monotonicMs()
   const left = (): Micros => Math.max(maxWaitMicros - (monotonicMs() - startedMs) * 1000, 0)
-  return acquireAtTurn(checks, () => acquireOnce(checks, left, onClientClosed), onClientClosed)
+  let place: Place | undefined
+  return acquireAtTurn(checks, {
+    acquire: () => {
+      const held = place
+      place = undefined
+      return held ? acquireInLine(checks, left, onClientClosed, held) : acquireOnce(checks, left, onClientClosed)
+    },
+    hold: () => {
+      place = joinLine(checks, true)
+    },
+    onClientClosed,
+  })
 }
 
 async function acquireOnce(
@@ -85,71 +95,7 @@ async function acquireOnce(
     const acquisition = await acquire('consume', checks, { maxWaitMicros })
     if (retryIn(acquisition, checks, maxWaitMicros) === undefined) return acquisition
   }
-  return acquireInLine(checks, left, onClientClosed)
-}
-
-async function acquireInLine(
-  checks: readonly PolicyCheck[],
-  left: () => Micros,
-  onClientClosed: OnClientClosed,
-): Promise<Acquisition | undefined> {
-  const { ahead, giveUp, leave } = joinLine(checks)
-  try {
-    if (ahead !== undefined) {
-      const acquisition = await acquire('peek', checks)
-      if (acquisition.decision.retryAfterMs * 1000 > left()) return acquisition
-      const isFirst = unlessExpired(
-        ahead.then(() => true),
-        deadlineIn(left()),
-      )
-      const known = await waitUnlessClosed(
-        isFirst.then((first = false) => first),
-        onClientClosed,
-      )
-      if (known === undefined) return undefined
-      if (!known) giveUp()
-    }
-    return await attempt(checks, left(), onClientClosed)
-  } finally {
-    leave()
-  }
-}
-
-async function attempt(
-  checks: readonly PolicyCheck[],
-  maxWaitMicros: Micros,
-  onClientClosed: OnClientClosed,
-): Promise<Acquisition | undefined> {
-  const acquisition = await acquire('consume', checks, { maxWaitMicros })
-  const retryMs = retryIn(acquisition, checks, maxWaitMicros)
-  if (retryMs === undefined) return acquisition
-  if (!(await delay(retryMs, onClientClosed))) return undefined
-  // A timer may fire up to a millisecond early, which must not deny the retry.
-  return attempt(checks, Math.max(maxWaitMicros - retryMs * 1000, 1_000), onClientClosed)
-}
-
-/** When a denied caller retries; undefined if it is allowed, or denied for longer than it waits. */
-function retryIn({ decision }: Acquisition, checks: readonly PolicyCheck[], maxWaitMicros: Micros): number | undefined {
-  const { allowed, retryAfterMs, degraded, violated } = decision
-  // A bucket that denies has no turn within the wait; another limiter that is asked instead reserves none. And a denial
-  // without either has no known wait.
-  const mayBeOver = degraded?.action === 'fallback' || checks.some(mayRetry(violated))
-  const isFinal = allowed || degraded?.action === 'deny' || !mayBeOver
-  return isFinal || !(retryAfterMs * 1000 <= maxWaitMicros) ? undefined : retryAfterMs
-}
-
-/** Resolves with true when the time is over, with false if the caller leaves first. */
-function delay(millis: number, onClientClosed: OnClientClosed): Promise<boolean> {
-  return new Promise((resolve) => {
-    let unregister: (() => void) | undefined
-    const end = (isOver: boolean): void => {
-      stop()
-      unregister?.()
-      resolve(isOver)
-    }
-    const stop = setLongTimeout(millis, () => end(true))
-    unregister = onClientClosed(() => end(false))
-  })
+  return acquireInLine(checks, left, onClientClosed, joinLine(checks))
 }
 
 const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLimitedError =>
@@ -161,9 +107,3 @@ const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLi
 /** Whether turns of a policy are reserved in the store. A block list has none: it only denies blocked keys. */
 const canReserve = ({ policy: { quota } }: PolicyCheck): boolean =>
   quota.kernel === 'bucket' || quota.kernel === 'warm-up' || isBlockList(quota)
-
-/** Whether a denial may be over after the wait: by a policy without turns, or of a blocked key. */
-const mayRetry =
-  (violated: readonly string[]) =>
-  ({ policy: { name, quota } }: PolicyCheck): boolean =>
-    isBlockList(quota) ? violated.includes(name) : quota.kernel !== 'bucket' && quota.kernel !== 'warm-up'

@@ -60,5 +60,5 @@ async function delayRequest<R>(
 ): Promise<Acquisition | undefined> {
   const onClientClosed = (leave: () => void): (() => void) => reader.onClientClosed(request, leave)
   if (maxWaitMicros > 0) return acquireTurn(checks, maxWaitMicros, onClientClosed)
-  return acquireAtTurn(checks, () => acquire('consume', checks), onClientClosed)
+  return acquireAtTurn(checks, { acquire: () => acquire('consume', checks), onClientClosed })
 }
