@@ -49,9 +49,13 @@ async function bundle(folder) {
   const dist = join(folder, 'dist')
   /** @type {Input} */
   const entries = {}
+  /** @type {Input} */
+  const declared = {}
   for (const { default: entry } of Object.values(publishConfig.exports)) {
-    const name = relative(dist, join(folder, entry.default)).replace(/\.js$/, '')
+    const name = relative(dist, join(folder, entry.default ?? entry)).replace(/\.js$/, '')
     entries[name] = join(folder, 'build', name)
+    // What only packages of this repository import has no declarations.
+    if (entry.types) declared[name] = join(folder, 'build', name)
   }
   // A program starts as CommonJS, which loads in half the time.
   /** @type {Input} */
@@ -62,9 +66,9 @@ async function bundle(folder) {
   }
   await writeModules(entries, dist)
   await writeCommonJs({ ...entries, ...programs }, join(dist, 'cjs'))
-  await writeDeclarations(entries, join(dist, 'cjs'))
-  if (dependencies || peerDependencies) await writeDeclarations(entries, dist)
-  else referToCommonJs(entries, dist)
+  await writeDeclarations(declared, join(dist, 'cjs'))
+  if (dependencies || peerDependencies) await writeDeclarations(declared, dist)
+  else referToCommonJs(declared, dist)
   writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs", "sideEffects": false }\n')
 }
 
@@ -113,7 +117,8 @@ async function writeCommonJs(input, to) {
   for (const chunk of output) {
     if (chunk.type !== 'chunk') continue
     const callable = chunk.isEntry && chunk.exports.includes('default') ? CALLABLE : ''
-    const code = inAscii(withValues(chunk.code))
+    const values = inAscii(withValues(chunk.code))
+    const code = chunk.name === 'internal' ? asShared(values) : values
     writeFileSync(join(to, chunk.fileName), chunk.isEntry ? code + callable : withOneExport(code))
   }
 }
@@ -126,6 +131,12 @@ const withValues = (code) =>
   code.replace(GETTER, (getter, exported, name) =>
     code.includes(`\nlet ${name}`) ? getter : `exports.${exported} = ${name};`,
   )
+
+const SAME_NAMES =
+  /const require_shared = require\("\.\/shared\.js"\);\n(?:exports\.([\w$]+) = require_shared\.\1;\n?)+$/
+
+/** What exports names of the shared file is that file itself: a list of a hundred takes long to read. @param {string} code */
+const asShared = (code) => (SAME_NAMES.test(code) ? '"use strict";\nmodule.exports = require("./shared.js");\n' : code)
 
 const EXPORTS = /^(?:exports\.[\w$]+ = [\w$]+;\n?)+/gm
 
@@ -142,15 +153,8 @@ const withOneExport = (code) =>
 async function writeDeclarations(input, to) {
   const plugins = [dts({ dtsInput: true, emitDtsOnly: true, sourcemap: false, tsconfig: false })]
   const bundled = await bundleOf(input, '.d.ts', { plugins })
-  const { output } = await bundled.write({ dir: to, format: 'es', ...sharedAs('shared.d') })
-  const internal = output.find(({ fileName }) => fileName === 'internal.d.ts')
-  if (internal?.type === 'chunk') writeFileSync(join(to, internal.fileName), withoutDocs(internal.code))
+  await bundled.write({ dir: to, format: 'es', ...sharedAs('shared.d') })
 }
-
-const DOC_COMMENT = /^[ \t]*\/\*\*.*?\*\/\n/gms
-
-/** The docs of what no user imports are for those who read the sources. @param {string} declarations */
-const withoutDocs = (declarations) => declarations.replace(DOC_COMMENT, '')
 
 /**
  * Declarations that import nothing are the same in both formats, so that their types are, too. Others are not: a framework may

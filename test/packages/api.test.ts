@@ -13,8 +13,7 @@ describe.each(reportsOf(inject('app')))('$entry.specifier', ({ entry, text, comp
 
   test('has nothing amiss', () => expect(complaints).toEqual([]))
 
-  // The docs of what no user imports stand in the sources.
-  test.skipIf(entry.path === './internal')('explains its names, and the members of what users write or read', () => {
+  test('explains its names, and the members of what users write or read', () => {
     expect(unexplained(text)).toEqual([])
     expect(unexplainedMembers(text)).toEqual([])
   })

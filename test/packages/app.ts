@@ -33,14 +33,17 @@ export interface Entry {
 /** What imports a module that only Workers have. */
 export const forWorkersOnly = ({ specifier }: Entry): boolean => specifier === '@spillway/cloudflare/object'
 
+/** The entries for users. What only our packages import from each other has no declarations. */
 export function entriesOf(app: string): readonly Entry[] {
   return names.flatMap((name) =>
-    Object.entries(readManifest(installed(app, name)).exports).map(([path, target]) => ({
-      name,
-      path,
-      specifier: `@spillway/${name}${path.slice(1)}`,
-      types: join(installed(app, name), (target as { default: { types: string } }).default.types),
-    })),
+    Object.entries(readManifest(installed(app, name)).exports)
+      .filter(([path]) => path !== './internal')
+      .map(([path, target]) => ({
+        name,
+        path,
+        specifier: `@spillway/${name}${path.slice(1)}`,
+        types: join(installed(app, name), (target as { default: { types: string } }).default.types),
+      })),
   )
 }
 

@@ -20,10 +20,10 @@ const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => 
 /** The most files, their bytes, and those of the tarball. */
 const budgets: Readonly<Record<string, readonly [files: number, bytes: number, tarball: number]>> = {
   admin: [8, 46_000, 10_500],
-  cli: [15, 399_000, 124_200],
+  cli: [15, 399_000, 124_000],
   cloudflare: [14, 30_100, 8_100],
   conformance: [8, 404_000, 87_300],
-  core: [34, 1_034_000, 284_900],
+  core: [32, 1_011_000, 278_200],
   elysia: [16, 32_000, 7_900],
   express: [20, 103_600, 23_800],
   fastify: [16, 27_000, 6_600],

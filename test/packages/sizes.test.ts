@@ -75,7 +75,6 @@ const entries: Readonly<Record<string, Sizes>> = {
   '@spillway/core': [46_200, 44_700],
   '@spillway/core/http': [48_800, 47_400],
   '@spillway/core/http/lean': [45_000, 43_600],
-  '@spillway/core/internal': [20_800, 20_300],
   '@spillway/core/lean': [22_100, 21_400],
   '@spillway/core/rules': [23_000, 22_600],
   '@spillway/elysia/lean': [55_200, 53_300],

@@ -1,5 +1,4 @@
-import type { StateKey } from '@spillway/core'
-import type { SentStep } from '@spillway/core/internal'
+import type { SentStep, StateKey } from '@spillway/core'
 
 /** A take as plain data, which a remote method accepts. */
 export interface SentTake extends StateKey {

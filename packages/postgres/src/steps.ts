@@ -1,5 +1,5 @@
-import type { BucketStep, Micros, Step } from '@spillway/core'
-import type { Fraction, SentStep } from '@spillway/core/internal'
+import type { BucketStep, Micros, SentStep, Step } from '@spillway/core'
+import type { Fraction } from '@spillway/core/internal'
 
 /** The steps as text: the numbers of each. */
 export const stepsOf = (steps: readonly SentStep[]): string => steps.map(textOf).join(' ')

@@ -1,5 +1,5 @@
-import type { Deadline, Micros, Step, Take, Taken } from '@spillway/core'
-import { bucketTaken, type SentStep, sentStep } from '@spillway/core/internal'
+import type { Deadline, Micros, SentStep, Step, Take, Taken } from '@spillway/core'
+import { bucketTaken, sentStep } from '@spillway/core/internal'
 import { rowName } from './key.ts'
 import { stepsOf } from './steps.ts'
 

@@ -1,5 +1,5 @@
-import type { Micros, Step, Take, Taken } from '@spillway/core'
-import { type Fraction, type SentStep, sentStep } from '@spillway/core/internal'
+import type { Micros, SentStep, Step, Take, Taken } from '@spillway/core'
+import { type Fraction, sentStep } from '@spillway/core/internal'
 import type { Algorithm, KernelName } from './algorithms/algorithm.ts'
 import { type Call, type Exchange, Reply, type Results } from './call.ts'
 import { definitionsLua, takeLua } from './lua/take.ts'

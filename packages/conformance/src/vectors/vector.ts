@@ -1,10 +1,9 @@
 import type { Quota } from '@spillway/core'
-import type { Verb } from '@spillway/core/internal'
 
 /** A call and its result. Times are in milliseconds after {@link START}, and may step back. */
 export type Row = readonly [
   atMs: number,
-  verb: Verb,
+  verb: 'consume' | 'peek' | 'refund' | 'charge',
   cost: number,
   allowed: boolean,
   remaining: number,

@@ -4,7 +4,7 @@ import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkOptions, hintOfPeer } from '../common/guess.ts'
 import type { Awaitable } from '../common/maybe-promise.ts'
 import { checkBoolean, isObject } from '../common/options.ts'
-import { checkCount } from '../policies/count.ts'
+import { checkAtMost } from '../policies/count.ts'
 import type { Policy, StoreConfig } from '../policies/policy.ts'
 import { checkPolicyName, policyOf } from '../policies/policy-of.ts'
 import { checkSpill, type Targets } from '../policies/spill-targets.ts'
@@ -101,7 +101,7 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
       `quotas must name at least one quota: { burst: perSecond(10) }; got ${formatValue(quotas)}.`,
     )
   }
-  checkCount('quotas', names.length)
+  checkAtMost('quotas', names.length)
   const policies = Object.entries(quotas).map(([each, quota]) =>
     policyOf(name === undefined ? each : `${name}.${each}`, quota, storeConfig),
   )

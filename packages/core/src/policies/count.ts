@@ -8,7 +8,7 @@ export const OF_EACH_CUSTOMER =
   'For a quota of each customer, write one policy with a quota function: quota: (request) => perMinute(100).'
 
 /** Checks how many policies a limiter has. */
-export function checkCount(option: string, count: number): void {
+export function checkAtMost(option: string, count: number): void {
   if (count <= MOST_POLICIES) return
   throw new QuotaError(
     'ERR_SPILLWAY_OPTION',

@@ -1,5 +1,5 @@
-import type { BucketStep, BucketTaken, Step } from '@spillway/core'
-import { grossOf, receivedStep, type SentStep } from '@spillway/core/internal'
+import type { BucketStep, BucketTaken, SentStep, Step } from '@spillway/core'
+import { grossOf, receivedStep } from '@spillway/core/internal'
 import { type Answer, stepsReader } from '../batches.ts'
 
 /** How many numbers a step has in the arguments of the SQL functions. */

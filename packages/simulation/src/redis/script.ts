@@ -1,5 +1,5 @@
-import type { BucketStep, BucketTaken, Micros, State, Step } from '@spillway/core'
-import { receivedStep, type SentStep } from '@spillway/core/internal'
+import type { BucketStep, BucketTaken, Micros, SentStep, State, Step } from '@spillway/core'
+import { receivedStep } from '@spillway/core/internal'
 import {
   type Answer,
   batchesOf,

@@ -4,7 +4,7 @@ import { acquiring, withCalls } from '../../http/pipeline/calls.ts'
 import type { HttpCheck } from '../../http/pipeline/compiled.ts'
 import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
-import { checkCount } from '../../policies/count.ts'
+import { checkAtMost } from '../../policies/count.ts'
 import { namesOf } from '../../policies/state-names.ts'
 import { checkTiers, type Tier } from '../../quotas/tiers.ts'
 import { matching } from '../matching/index.ts'
@@ -63,7 +63,7 @@ function severalPolicies<R, S>(): Seams<R, S>['several'] {
     if (!Array.isArray(given)) {
       throw new QuotaError('ERR_SPILLWAY_OPTION', `policies must be a list of policies; got ${formatValue(given)}.`)
     }
-    checkCount('policies', given.length)
+    checkAtMost('policies', given.length)
     // A list with holes has policies that are undefined.
     const list: readonly object[] = Array.from(given)
     const compiled = list.map(compile)
