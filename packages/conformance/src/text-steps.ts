@@ -4,26 +4,26 @@ type Visits = (self: string, args: readonly unknown[], result: unknown) => numbe
 
 const { exec } = RegExp.prototype
 const { indexOf } = String.prototype
+// What counts is not counted.
+const toNumber = Number
 
-const one: Visits = () => 1
 const whole: Visits = ({ length }) => length
 const argument: Visits = (_, [text]) => String(text).length
 /** Regular expressions are counted where they are executed. */
 const unlessPattern: Visits = ({ length }, [search]) => (search instanceof RegExp ? 0 : length)
 const trimmed: Visits = ({ length }, _, result) => length - String(result).length
 const forward: Visits = (self, [search, from]) => {
-  const start = Math.min(Number(from ?? 0), self.length)
+  const start = Math.min(toNumber(from ?? 0), self.length)
   const found = indexOf.call(self, String(search), start)
   return (found < 0 ? self.length : found + String(search).length) - start
 }
 const backward: Visits = ({ length }, [, from], found) =>
-  Math.min(Number(from ?? length), length) - Math.max(Number(found), 0)
+  Math.min(toNumber(from ?? length), length) - Math.max(toNumber(found), 0)
+
+/** Each call visits one character. */
+const CHARACTERS = ['at', 'charAt', 'charCodeAt', 'codePointAt']
 
 const STRING: Readonly<Record<string, Visits>> = {
-  at: one,
-  charAt: one,
-  charCodeAt: one,
-  codePointAt: one,
   concat: whole,
   endsWith: argument,
   includes: forward,
@@ -81,6 +81,13 @@ export function countTextSteps(): TextSteps {
         steps += visits(this as string, args, result)
         return result
       }
+  // Most calls are of these: a list of their arguments for each would take most of the time of a test.
+  const countingOne = (original: Call): Call =>
+    function (index) {
+      steps++
+      return original.call(this, index)
+    }
+  for (const name of CHARACTERS) patch(String.prototype, name, countingOne)
   for (const [name, visits] of Object.entries(STRING)) patch(String.prototype, name, counting(visits))
   for (const name of FUNCTIONS) patch(globalThis, name, counting(argument))
   patch(URL, 'canParse', counting(argument))
