@@ -2,11 +2,12 @@ import fc from 'fast-check'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { deliver } from './hostile/deliver.ts'
 import { apps } from './routed-apps.ts'
+import { runsOf } from './runs.ts'
 
 // However a request is spelt, and whatever rewrites it before the limiter: if it reaches the handler of a route, the
-// policy for the path of that route has counted it, and no `skip` of other paths has skipped it. `PATHS=100000` for more
-// spellings of each.
-const RUNS = Number(process.env.PATHS ?? 400)
+// policy for the path of that route has counted it, and no `skip` of other paths has skipped it. `npm run test:long` has
+// more spellings of each.
+const RUNS = runsOf(400)
 
 const encoded = (letter: string): string => `%${(letter.codePointAt(0) as number).toString(16)}`
 /** Mostly the first. */

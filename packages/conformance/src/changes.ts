@@ -43,6 +43,13 @@ const take = async (store: Store, key: string, quota: Quota, at: Micros): Promis
   return decide('p', quota, 1, step, taken as Taken)
 }
 
+type Named = readonly [name: string, quota: Quota]
+
+/** All of these at once, each with a key of its own: a store that batches the calls of a tick answers in fewer round trips. */
+async function ofEach(all: readonly Named[], body: (name: string, quota: Quota) => Promise<void>): Promise<void> {
+  await Promise.all(all.map(([name, quota]) => body(name, quota)))
+}
+
 /** Takes a unit by each of two quotas in turn, and returns how many are allowed. */
 async function takeInTurn(store: Store, key: string, quotas: readonly [Quota, Quota]): Promise<number> {
   let allowed = 0
@@ -72,36 +79,36 @@ export function testChanges(test: TestFunction, makeStore: () => Store | Promise
     // undoes what the other has counted: docs/guides/failure.md has this bound.
     test(`bounds what it admits while processes change the refill of ${from}`, async () => {
       const store = await makeStore()
-      for (const [to, after] of refills) {
+      await ofEach(refills, async (to, after) => {
         const [inTurn, once] = [
           await takeInTurn(store, to, [before, after]),
           await takeOnce(store, to, [before, after]),
         ]
         assert.ok(inTurn <= CALLS / 2 + LIMIT, `${from} and ${to} allowed ${inTurn}`)
         assert.ok(once <= 2 * LIMIT, `${from}, then ${to} allowed ${once}`)
-      }
+      })
     })
 
     test(`admits no more than the quota while processes change ${from} to another algorithm`, async () => {
       const store = await makeStore()
-      for (const [to, after] of changes) {
+      await ofEach(changes, async (to, after) => {
         // Each forgot what the other had counted: half of all requests were allowed, or all of them.
         const allowed = await takeInTurn(store, to, [before, after])
         assert.ok(allowed <= LIMIT, `${from} and ${to} allowed ${allowed}`)
-      }
+      })
     })
 
     test(`allows again what it denies after a change of ${from} to another algorithm`, async () => {
       const store = await makeStore()
-      for (const [to, after] of changes) {
+      await ofEach(changes, async (to, after) => {
         await takeInTurn(store, to, [before, before])
         const { allowed, retryAfterMs } = await take(store, to, after, START)
-        if (allowed) continue
+        if (allowed) return
         const at = START + retryAfterMs * 1000
         assert.ok(at <= START + 3 * MINUTE, `${from} to ${to} denies for ${retryAfterMs} ms`)
         const [early, due] = [await take(store, to, after, at - 1), await take(store, to, after, at)]
         assert.deepEqual([early.allowed, due.allowed], [false, true], `${from} to ${to}`)
-      }
+      })
     })
   }
 }

@@ -23,6 +23,7 @@ import { testListing } from './listing.ts'
 import { modelStore } from './model.ts'
 import { testNoUnits } from './no-units.ts'
 import type { TestFunction } from './runner.ts'
+import { runsOf } from './runs.ts'
 import { testSpill } from './spill.ts'
 import { awkwardKeys, consume, peek } from './takes.ts'
 import { testUpTo } from './up-to.ts'
@@ -31,7 +32,8 @@ import { vectors } from './vectors.ts'
 /** Options of `testStore`. */
 export interface StoreSuiteOptions {
   /**
-   * The number of random histories to replay; use fewer for a slow store.
+   * The number of random histories to replay; use fewer for a slow store. With `SPILLWAY_RUNS=10` in the environment, ten
+   * times as many are replayed.
    * @default `300`
    */
   readonly histories?: number
@@ -53,8 +55,9 @@ const momentOf = (millis: number): Micros => START + Math.round(millis * 1000)
 export function testStore(
   test: TestFunction,
   makeStore: () => Store | Promise<Store>,
-  { histories: runs = 300, ordered = true }: StoreSuiteOptions = {},
+  { histories: usual = 300, ordered = true }: StoreSuiteOptions = {},
 ): void {
+  const runs = runsOf(usual)
   for (const { name, quota, rows } of vectors) {
     test(`matches the golden vectors: ${name}`, async () => {
       const store = await makeStore()

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { actsAtAnyRate, anyRate, playExactly } from '../src/any-rate.ts'
 import { modelStore, START } from '../src/index.ts'
-
-const { EXACT_RUNS = '3000' } = process.env
+import { runsOf } from '../src/runs.ts'
 
 describe('the model', () => {
   test('answers at any rate as a count in whole numbers of any size does', async () => {
@@ -15,7 +14,7 @@ describe('the model', () => {
           acts,
         ),
       ),
-      { numRuns: Number(EXACT_RUNS) },
+      { numRuns: runsOf(3_000) },
     )
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, test, vi } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import { tokenBucket } from '../src/index.ts'
 import { type Act, expectBalance, play } from './ledger.ts'
 
@@ -40,8 +41,6 @@ const settings = {
   warm: fc.nat(7),
 }
 
-const { LEDGER_RUNS = '300' } = process.env
-
 // `acquire` counted what was left of a lease after its answer, though a peek or a settle had given that back meanwhile:
 // 1,333 of 1,000. A request and a reset in one tick: 150 of 100. A lease that was given back moved others' down.
 test('one process admits no more than the bucket would, whatever it does and in whatever order that is answered', async () => {
@@ -56,7 +55,7 @@ test('one process admits no more than the bucket would, whatever it does and in 
         expectBalance(quota, played, played.granted)
       },
     ),
-    { numRuns: Number(LEDGER_RUNS) },
+    { numRuns: runsOf(300) },
   )
 })
 
@@ -72,7 +71,7 @@ test('processes that lease together admit no more than the bucket would, in what
         expectBalance(quota, played, 0)
       },
     ),
-    { numRuns: Number(LEDGER_RUNS) },
+    { numRuns: runsOf(300) },
   )
 })
 
@@ -91,6 +90,6 @@ test('what a process refunds or resets, another overdraws by no more than that',
         expectBalance(quota, played, more)
       },
     ),
-    { numRuns: Number(LEDGER_RUNS) },
+    { numRuns: runsOf(300) },
   )
 })

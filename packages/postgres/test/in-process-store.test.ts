@@ -19,10 +19,11 @@ afterAll(() => database.close())
 testStore(
   test,
   async () => {
-    await database.query('DELETE FROM spillway')
+    // Nothing vacuums the table: what a DELETE leaves would be scanned by each one after it.
+    await database.query('TRUNCATE spillway')
     return unhurried(database)
   },
-  { histories: 100 },
+  { histories: 40 },
 )
 test('keeps its states in a folder', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'spillway-postgres-'))

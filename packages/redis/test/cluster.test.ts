@@ -91,7 +91,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
       await cluster.flush()
       return redisStore(connected.client, { prefix: `{suite}${++stores}` })
     },
-    { histories: 60 },
+    { histories: 20 },
   )
 
   test('sends the keys of one tick to their hash slots, and returns a result for each', async () => {

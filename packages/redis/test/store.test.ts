@@ -49,7 +49,7 @@ describe.each(pairs)('$name', ({ program, connect, ordered }) => {
         // Stores of one client and prefix share a deny cache: these stores must not.
         return redisStore(connected.client, { ...options, prefix: `store-${++stores}` })
       },
-      { histories: 100, ordered },
+      { histories: 30, ordered },
     )
   })
 })
