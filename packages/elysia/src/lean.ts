@@ -2,7 +2,7 @@ import * as core from '@spillway/core/http/lean'
 import { consumingStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
-import { listeningReader, plainReader, type RequestContext, routeReader } from './reader.ts'
+import { isOver, listeningReader, plainReader, type RequestContext, routeReader } from './reader.ts'
 import { settleLater } from './sent.ts'
 import { settleIn } from './settle-in.ts'
 
@@ -32,6 +32,7 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<ElysiaTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
+  isOver,
   consumingStore,
   limitOf,
 )

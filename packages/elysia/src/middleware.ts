@@ -2,14 +2,13 @@ import {
   type AdapterParts,
   type DecisionReader,
   type Denial,
-  isAbandoned,
   type LimitOf,
   type RequestDecision,
   withGuard,
 } from '@spillway/core/http'
 import { calledByHand, hasMethod, processState } from '@spillway/core/internal'
 import type { AnyElysia } from 'elysia'
-import { type PrefixedContext, type RequestContext, runtimeOf } from './reader.ts'
+import type { PrefixedContext, RequestContext } from './reader.ts'
 import type { settleLater } from './sent.ts'
 import type { settleIn } from './settle-in.ts'
 
@@ -30,19 +29,11 @@ const decisions = (): WeakMap<Request, RequestDecision> => processState('elysia 
 /** Makes a plugin of a guard. */
 export const limitOf: LimitOf<RequestContext, Response, ElysiaParts, LeanRateLimit> = (
   guard,
-  { join, whenAnswered, settleLater, settleIn },
+  { join, settleLater, settleIn },
 ) => {
   const apply = async (context: RequestContext): Promise<Response | undefined> => {
     const { request, set } = context
-    const runtime = runtimeOf(context) ?? {}
-    // Without the feature that refunds, a request that is over must not be counted.
-    if (whenAnswered === undefined && isAbandoned(request, runtime, false)) return closed()
-    const pending = guard(context)
-    const { decision, headers, denial, answer, after, discard } = await pending
-    if (isAbandoned(request, runtime, pending instanceof Promise)) {
-      discard()
-      return closed()
-    }
+    const { decision, headers, denial, answer, after } = await guard(context, context)
     const limited = decisions().has(request)
     if (decision) decisions().set(request, decision)
     // Elysia writes names in lower case, and two spellings of one name would be sent twice.
@@ -71,9 +62,6 @@ export const limitOf: LimitOf<RequestContext, Response, ElysiaParts, LeanRateLim
   const decisionOf = (request: Request) => guard.decisionOf({ request } as RequestContext)
   return Object.assign(withGuard(plugin, guard), { decisionOf })
 }
-
-// The client has disconnected: nothing reads this response.
-const closed = (): Response => new Response(null, { status: 499 })
 
 function denied({ method }: Request, { status, contentType, headers, body, response }: Denial): Response {
   // A copy, because Elysia adds headers, and those of a redirection are immutable.

@@ -1,5 +1,4 @@
 import {
-  askingIf,
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
@@ -54,6 +53,10 @@ function queriesOf({ request: { url } }: RequestContext): Query {
   return query === '' ? ['', loose] : loose
 }
 
+/** Whether the response is over. */
+export const isOver = (context: RequestContext, waited = true): boolean =>
+  isAbandoned(context.request, runtimeOf(context), waited)
+
 /** What every limiter reads of a request. */
 export const plainReader: PlainReader<RequestContext> = {
   address: peer,
@@ -64,7 +67,7 @@ export const plainReader: PlainReader<RequestContext> = {
   responseHeader: ({ headers }: Response, name) => headers.get(name),
   identity: ({ request }) => request,
   sendsResponses: true,
-  onClientClosed: askingIf((context) => isAbandoned(context.request, runtimeOf(context))),
+  isOver,
 }
 
 /** What selectors and matches read of a request. */

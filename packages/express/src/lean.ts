@@ -1,4 +1,4 @@
-import { nodeListeningReader } from '@spillway/core/http'
+import { isNodeClosed, nodeListeningReader } from '@spillway/core/http'
 import * as core from '@spillway/core/http/lean'
 import { consumingStore } from '@spillway/memory/lean'
 import type { Request, Response } from 'express'
@@ -25,6 +25,7 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<ExpressTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
+  isNodeClosed,
   consumingStore,
   limitOf,
 )

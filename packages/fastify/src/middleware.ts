@@ -48,10 +48,8 @@ export const limitOf: LimitOf<FastifyRequest, FastifyReply, AdapterParts<Fastify
       done()
       return
     }
-    // Without the feature that refunds, a request that is over must not be counted.
-    if (parts.whenAnswered === undefined && isLate(reply)) return
     examine(request)
-    const verdict = guard(request)
+    const verdict = guard(request, reply)
     if (!(verdict instanceof Promise)) follow(verdict, request, reply, done, parts)
     else
       verdict.then((known) => follow(known, request, reply, done, parts)).catch((error) => isLate(reply) || done(error))
@@ -112,19 +110,14 @@ function register(
   done(refused ? prefixed() : undefined)
 }
 
-/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
+/** Applies a verdict. */
 function follow(
-  verdict: Verdict<FastifyReply>,
+  { decision, headers, denial, answer, after }: Verdict<FastifyReply>,
   request: FastifyRequest,
   reply: FastifyReply,
   done: (error?: Error) => void,
   { join, whenAnswered }: AdapterParts<FastifyRequest>,
 ): void {
-  const { decision, headers, denial, answer, after, discard } = verdict
-  if (isLate(reply)) {
-    discard()
-    return
-  }
   const limited = request.rateLimit !== undefined
   if (decision) request.rateLimit = decision
   setHeaders(

@@ -1,9 +1,7 @@
 import {
-  askingIf,
   fastifyPath,
   fastifyTrustsEveryProxy,
   hidesBody,
-  isDisconnected,
   nodeHeader,
   type PlainReader,
   pathBelow,
@@ -14,6 +12,7 @@ import {
   whenDisconnected,
 } from '@spillway/core/http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isLate } from './reply.ts'
 
 /** What every limiter reads of a request. */
 export const plainReader: PlainReader<FastifyRequest> = {
@@ -25,7 +24,7 @@ export const plainReader: PlainReader<FastifyRequest> = {
   hidesBody: ({ raw }) => hidesBody(raw),
   responseHeader: (reply: FastifyReply, name) => reply.getHeader(name),
   identity: ({ raw }) => raw,
-  onClientClosed: askingIf(({ raw }) => isDisconnected(raw)),
+  isOver: isLate,
 }
 
 /** What selectors and matches read of a request. */

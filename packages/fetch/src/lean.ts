@@ -2,7 +2,7 @@ import * as core from '@spillway/core/http/lean'
 import { consumingStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
-import { listeningReader, plainReader, routeReader } from './reader.ts'
+import { isOver, listeningReader, plainReader, routeReader } from './reader.ts'
 import { settler } from './sent.ts'
 
 // `rateLimit` with the features that an app names, for bundles that have no others.
@@ -28,6 +28,7 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<FetchTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
+  isOver,
   consumingStore,
   limitOf,
 )

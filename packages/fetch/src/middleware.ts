@@ -1,11 +1,4 @@
-import {
-  type AdapterParts,
-  type DecisionReader,
-  isAbandoned,
-  type LimitOf,
-  UPGRADED,
-  withGuard,
-} from '@spillway/core/http'
+import { type AdapterParts, type DecisionReader, type LimitOf, UPGRADED, withGuard } from '@spillway/core/http'
 import type { PlainGuard } from '@spillway/core/http/lean'
 import { calledByHand } from '@spillway/core/internal'
 import { keepVerdict, recordOf } from './reader.ts'
@@ -50,15 +43,8 @@ function limited<R extends Request, Rest extends readonly unknown[], A extends R
   return async (request: R, ...rest: Rest): Promise<Response | A> => {
     const record = recordOf(request, rest[0])
     const { context, limitHeaders } = record
-    // Without the feature that refunds, a request that is over must not be counted.
-    if (parts.whenAnswered === undefined && isAbandoned(request, context, false)) return closed()
-    const pending = guard(request)
-    const verdict = await pending
-    const { denial, answer, after, discard } = verdict
-    if (isAbandoned(request, context, pending instanceof Promise)) {
-      discard()
-      return closed()
-    }
+    const verdict = await guard(request, request)
+    const { denial, answer, after } = verdict
     keepVerdict(record, verdict, parts)
     if (denial) return denialResponse(request, (await answer?.(undefined)) ?? denial, limitHeaders, parts)
     const settle = parts.settler?.(request, context, rest, after) ?? asItIs
@@ -77,6 +63,3 @@ function limited<R extends Request, Rest extends readonly unknown[], A extends R
 }
 
 const asItIs: Settle = (response) => response
-
-// The client has disconnected: nothing reads this response.
-const closed = (): Response => new Response(null, { status: 499 })

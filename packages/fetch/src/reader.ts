@@ -1,6 +1,5 @@
 import {
   type AdapterParts,
-  askingIf,
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
@@ -51,6 +50,10 @@ export function decisionOf(request: Request): RequestDecision | undefined {
 
 const peer = (request: Request): string | undefined => connectionAddress(request, records().get(request)?.context)
 
+/** Whether the response is over. */
+export const isOver = (request: Request, waited = true): boolean =>
+  isAbandoned(request, records().get(request)?.context, waited)
+
 /** What every limiter reads of a request. */
 export const plainReader: PlainReader<Request> = {
   address: peer,
@@ -60,7 +63,7 @@ export const plainReader: PlainReader<Request> = {
   hidesBody: (request) => hasHiddenBody(request, records().get(request)?.context),
   responseHeader: ({ headers }: Response, name) => headers.get(name),
   sendsResponses: true,
-  onClientClosed: askingIf((request) => isAbandoned(request, records().get(request)?.context)),
+  isOver,
 }
 
 /** What selectors and matches read of a request. */

@@ -1,9 +1,10 @@
+import { isAbandoned } from '@spillway/core/http'
 import * as core from '@spillway/core/http/lean'
 import { consumingStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
 import type { H3Event } from 'h3'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
-import { listeningReader, plainReader, responseReader, routeReader } from './reader.ts'
+import { contextOf, listeningReader, plainReader, responseReader, routeReader } from './reader.ts'
 import { whenSent } from './sent.ts'
 
 // `rateLimit` with the features that an app names, for bundles that have no others.
@@ -35,6 +36,7 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<H3Types, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
+  (event) => isAbandoned(event.req, contextOf(event)),
   consumingStore,
   limitOf,
 )

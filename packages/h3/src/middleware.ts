@@ -3,7 +3,6 @@ import {
   type DecisionReader,
   type Denial,
   type Header,
-  isAbandoned,
   isCookie,
   type LimitOf,
   type RequestDecision,
@@ -12,7 +11,6 @@ import {
 } from '@spillway/core/http'
 import { calledByHand, hasMethod } from '@spillway/core/internal'
 import type { H3, H3Event, Middleware } from 'h3'
-import { contextOf } from './reader.ts'
 import { onceResponded } from './responded.ts'
 import { isFailure, type whenSent } from './sent.ts'
 
@@ -39,13 +37,11 @@ export interface H3Parts extends AdapterParts<H3Event> {
 /** Makes middleware of a guard. */
 export const limitOf: LimitOf<H3Event, H3Event, H3Parts, LeanRateLimit> = (guard, parts) => {
   const middleware = (event: H3Event, next: Next): unknown => {
-    // Without the feature that refunds, a request that is over must not be counted.
-    if (parts.whenAnswered === undefined && isAbandoned(event.req, contextOf(event), false)) return closed()
-    const verdict = guard(event)
+    const verdict = guard(event, event)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise
-      ? verdict.then((known) => follow(known, event, next, parts, true))
-      : follow(verdict, event, next, parts, false)
+      ? verdict.then((known) => follow(known, event, next, parts))
+      : follow(verdict, event, next, parts)
   }
   // h3 passes an event and a function to middleware of two parameters, and its app to a plugin.
   const limit = (subject: H3Event | H3, next?: Next): unknown => {
@@ -56,21 +52,13 @@ export const limitOf: LimitOf<H3Event, H3Event, H3Parts, LeanRateLimit> = (guard
   return withGuard(limit as LeanRateLimit, guard)
 }
 
-// The client has disconnected: nothing reads this response.
-const closed = (): Response => new Response(null, { status: 499 })
-
-/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
+/** Applies a verdict. */
 function follow(
-  { decision, headers, denial, answer, after, discard }: Verdict<H3Event>,
+  { decision, headers, denial, answer, after }: Verdict<H3Event>,
   event: H3Event,
   next: Next,
   { join, whenSent }: H3Parts,
-  waited: boolean,
 ): unknown {
-  if (isAbandoned(event.req, contextOf(event), waited)) {
-    discard()
-    return closed()
-  }
   const limited = event.context.rateLimit !== undefined
   if (decision) event.context.rateLimit = decision
   for (const staged of stagedBy(event)) {

@@ -1,5 +1,4 @@
 import {
-  askingIf,
   connectionAddress,
   fetchHeader,
   hidesBody,
@@ -51,7 +50,7 @@ export const plainReader: PlainReader<H3Event> = {
     const incoming = contextOf(event)?.incoming
     return incoming ? hidesBody(incoming) : event.req.body !== null
   },
-  onClientClosed: askingIf((event) => isAbandoned(event.req, contextOf(event))),
+  isOver: (event: H3Event, waited) => isAbandoned(event.req, contextOf(event), waited),
 }
 
 /** What selectors and matches read of a request. */

@@ -1,4 +1,4 @@
-import { missingHeaders } from '@spillway/core/http'
+import { isAbandoned, missingHeaders } from '@spillway/core/http'
 import * as core from '@spillway/core/http/lean'
 import { consumingStore } from '@spillway/memory/lean'
 import { settling as settlingInMemory } from '@spillway/memory/lean-adapter'
@@ -43,6 +43,7 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<HonoTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
+  ({ req, env }) => isAbandoned(req.raw, env),
   consumingStore,
   limitOf,
   { missing: core.plainMissing },

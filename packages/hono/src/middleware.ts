@@ -1,8 +1,8 @@
 import {
   type AdapterParts,
+  CLIENT_CLOSED,
   type DecisionReader,
   type Denial,
-  isAbandoned,
   type LimitOf,
   type missingHeaders,
   type RequestDecision,
@@ -45,13 +45,11 @@ export interface HonoParts extends AdapterParts<Context> {
 export const limitOf: LimitOf<Context, Context, HonoParts, LeanRateLimit> = (guard, parts) => {
   const middleware: MiddlewareHandler = (c, next) => {
     if (typeof next !== 'function' || !hasMethod(c, 'newResponse')) throw calledByHand('(c, next)', [c, next])
-    // Without the feature that refunds, a request that is over must not be counted.
-    if (parts.settlesLater === undefined && isOver(c, false)) return Promise.resolve(closed())
-    const verdict = guard(c)
+    const verdict = guard(c, c)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise
-      ? verdict.then((known) => follow(known, c, next, parts, true))
-      : follow(verdict, c, next, parts, false)
+      ? verdict.then((known) => follow(known, c, next, parts))
+      : follow(verdict, c, next, parts)
   }
   return withGuard(middleware, guard)
 }
@@ -59,23 +57,16 @@ export const limitOf: LimitOf<Context, Context, HonoParts, LeanRateLimit> = (gua
 /** The last decision of `rateLimit` about a request; undefined if the request was not counted. */
 export const decisionOf = (c: Context): RequestDecision | undefined => c.get('rateLimit')
 
-const isOver = (c: Context, waited: boolean): boolean => c.finalized || isAbandoned(c.req.raw, c.env, waited)
-
-// The client has disconnected: nothing reads this response.
-const closed = (): Response => new Response(null, { status: 499 })
-
-/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
+/** Applies a verdict. */
 async function follow(
-  { decision, headers, denial, answer, after, discard }: Verdict<Context>,
+  verdict: Verdict<Context>,
   c: Context,
   next: Next,
   { settlesLater, answered, join, missing }: HonoParts,
-  waited: boolean,
 ): Promise<Response | undefined> {
-  if (isOver(c, waited)) {
-    discard()
-    return closed()
-  }
+  // Nothing reads this response.
+  if (verdict === CLIENT_CLOSED) return new Response(null, { status: 499 })
+  const { decision, headers, denial, answer, after } = verdict
   const before = (name: string): string | null => headersOf(c).get(name)
   const joined = join(headers, c.get('rateLimit') !== undefined, before)
   if (decision) c.set('rateLimit', decision)

@@ -1,5 +1,4 @@
 import {
-  askingIf,
   connectionAddress,
   fetchHeader,
   hasHiddenBody,
@@ -42,5 +41,5 @@ export const plainReader: PlainReader<Context> = {
   header: (c, name) => fetchHeader(c.req.raw, name),
   hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),
   identity: identityOf,
-  onClientClosed: askingIf((c) => isAbandoned(c.req.raw, c.env)),
+  isOver: (c: Context, waited) => c.finalized || isAbandoned(c.req.raw, c.env, waited),
 }

@@ -1,3 +1,4 @@
+import { isClosed } from '@spillway/core/http'
 import * as core from '@spillway/core/http/lean'
 import { consumingStore } from '@spillway/memory/lean'
 import type { Context } from 'koa'
@@ -24,6 +25,7 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<KoaTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
+  ({ res }) => isClosed(res),
   consumingStore,
   limitOf,
 )

@@ -1,5 +1,6 @@
 import {
   type AdapterParts,
+  CLIENT_CLOSED,
   type DecisionReader,
   type Denial,
   type Header,
@@ -30,10 +31,7 @@ export const limitOf: LimitOf<Context, Context, AdapterParts<Context>, LeanRateL
   { join, whenAnswered },
 ) => {
   const follow = (ctx: Context, next: Next, verdict: Verdict<Context>): Promise<void> => {
-    if (isOver(ctx.res)) {
-      verdict.discard()
-      return DONE
-    }
+    if (verdict === CLIENT_CLOSED) return DONE
     const { decision, headers, denial, answer, after } = verdict
     // Not by the state: the app may have replaced or frozen it.
     const limited = lastValueOf(ctx.req, true) !== undefined
@@ -49,9 +47,7 @@ export const limitOf: LimitOf<Context, Context, AdapterParts<Context>, LeanRateL
   }
   const middleware: Middleware = (ctx, next) => {
     if (typeof next !== 'function' || !ctx?.res) throw calledByHand('(ctx, next)', [ctx, next])
-    // Without the feature that refunds, a request that is over must not be counted.
-    if (whenAnswered === undefined && isOver(ctx.res)) return DONE
-    const verdict = guard(ctx)
+    const verdict = guard(ctx, ctx.res)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
     return verdict instanceof Promise ? verdict.then((known) => follow(ctx, next, known)) : follow(ctx, next, verdict)
   }

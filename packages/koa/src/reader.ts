@@ -1,7 +1,6 @@
 import {
-  askingIf,
   hidesBody,
-  isClosed,
+  isOver,
   NODE_PARAMETERS,
   nodeHeader,
   type PlainReader,
@@ -68,7 +67,7 @@ export const plainReader: PlainReader<Context> = {
   hidesBody: (ctx) => hidesBody(ctx.req),
   responseHeader: (ctx: Context, name) => ctx.res.getHeader(name),
   identity: (ctx) => ctx.req,
-  onClientClosed: askingIf((ctx) => isClosed(ctx.res)),
+  isOver,
 }
 
 /** What selectors and matches read of a request. */

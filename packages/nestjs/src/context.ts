@@ -9,6 +9,7 @@ import {
   fastifyTrustsEveryProxy,
   firstReading,
   hidesBody,
+  isOver,
   NODE_PARAMETERS,
   nodeHeader,
   type Outgoing,
@@ -167,6 +168,10 @@ export const reader: RequestReader<ExecutionContext> = {
     return hidesBody(request.raw ?? request)
   },
   responseHeader: (response: PlatformResponse, name) => response.getHeader(name),
+  isOver: (context: ExecutionContext) => {
+    const response = responseOf(context)
+    return response !== undefined && isOver(nodeResponse(response))
+  },
   // One for each call: of several fields of a GraphQL query, each is counted.
   onClientClosed: (context, listener) => {
     const response = responseOf(context)

@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
-import { isOver, joinHeaders, type Verdict, whenAnswered } from '@spillway/core/http'
+import { joinHeaders, type Verdict, whenAnswered } from '@spillway/core/http'
 import { nodeResponse, type PlatformResponse, responseOf, setHeader } from './context.ts'
 import { keepDecision } from './decisions.ts'
 import { RateLimitException } from './exception.ts'
@@ -19,7 +19,7 @@ export class RateLimitGuard implements CanActivate {
     const guard = this.limiter.guardFor(context)
     // Since Nest 12, the global guard also runs for gateways, before theirs.
     if (guard === undefined || (context.getType() === 'ws' && guard.decisionOf(context))) return true
-    const verdict = guard(context)
+    const verdict = guard(context, context)
     return verdict instanceof Promise ? verdict.then((known) => follow(known, context)) : follow(verdict, context)
   }
 }
@@ -27,13 +27,11 @@ export class RateLimitGuard implements CanActivate {
 Injectable()(RateLimitGuard)
 Inject(RateLimiter)(RateLimitGuard, undefined, 0)
 
-function follow(verdict: Verdict<PlatformResponse>, context: ExecutionContext): true | Promise<true> {
-  const { decision, headers, denial, answer, after, discard } = verdict
+function follow(
+  { decision, headers, denial, answer, after }: Verdict<PlatformResponse>,
+  context: ExecutionContext,
+): true | Promise<true> {
   const response = responseOf(context)
-  if (response && isOver(nodeResponse(response))) {
-    discard()
-    throw new RateLimitException(CLOSED)
-  }
   const limited = keepDecision(context, decision)
   if (response) {
     for (const [name, value] of joinHeaders(headers, limited, (name) => response.getHeader(name)))
@@ -47,6 +45,3 @@ function follow(verdict: Verdict<PlatformResponse>, context: ExecutionContext): 
     throw new RateLimitException(known ?? denial, decision)
   })
 }
-
-// The client has disconnected: nothing reads this response.
-const CLOSED = { status: 499, contentType: 'text/plain', headers: [], body: '' }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { nodeListeningReader, nodePlainReader, nodeRouteReader } from '@spillway/core/http'
+import { isNodeClosed, nodeListeningReader, nodePlainReader, nodeRouteReader } from '@spillway/core/http'
 import * as core from '@spillway/core/http/lean'
 import { consumingStore } from '@spillway/memory/lean'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
@@ -24,6 +24,7 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<NodeTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   nodePlainReader,
+  isNodeClosed,
   consumingStore,
   limitOf,
 )

@@ -18,13 +18,13 @@ export { ipKey } from './addresses/ip-key.ts'
 export { type Header, isCookie, joinHeaders, missingHeaders, setAnswerHeaders } from './headers/headers.ts'
 export type { Denial } from './headers/problem.ts'
 export { failRequest, type NodeMiddleware, nodeMiddleware } from './node/middleware.ts'
-export { nodeListeningReader, nodePlainReader, nodeReader, nodeRouteReader } from './node/reader.ts'
+export { isNodeClosed, nodeListeningReader, nodePlainReader, nodeReader, nodeRouteReader } from './node/reader.ts'
 export type { NodeNext, NodeRequest, NodeResponse } from './node/types.ts'
 export { release, responseTo } from './node/upgrade.ts'
 export { withGuard } from './pipeline/guard.ts'
 export type { AdapterParts, LimitOf } from './pipeline/parts.ts'
 export type { RequestSources } from './pipeline/request-sources.ts'
-export type { DecisionReader, RequestDecision, Verdict } from './pipeline/verdict.ts'
+export { CLIENT_CLOSED, type DecisionReader, type RequestDecision, type Verdict } from './pipeline/verdict.ts'
 export {
   askingIf,
   type Closable,

@@ -13,6 +13,7 @@ import { install } from './pipeline/install.ts'
 import { inOrder, plain } from './pipeline/lean.ts'
 import type { AdapterParts, LimitOf } from './pipeline/parts.ts'
 import type { Feature, Framework } from './pipeline/seams.ts'
+import { askingIf } from './requests/closed.ts'
 import type { PlainReader, RequestReader } from './requests/reader.ts'
 import { whenAnswered } from './requests/upgrade.ts'
 
@@ -59,12 +60,13 @@ export function withParts<F extends Feature>(feature: F, parts: object): F {
 }
 
 /**
- * Builds `createRateLimit` of an adapter: of what every limiter reads of a request, the store of limiters that only consume, the
- * function that makes middleware of a guard, and what this needs without features.
+ * Builds `createRateLimit` of an adapter: of what every limiter reads of a request, whether a client has disconnected, the store of
+ * limiters that only consume, the function that makes middleware of a guard, and what this needs without features.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function creatorOf<K extends Framework, P extends AdapterParts<K['request']>, L extends object>(
   reader: PlainReader<K['request']>,
+  isClosed: (request: K['request']) => boolean,
   defaultStore: () => Store | Pick<PreparingStore, 'prepareSync' | 'clock'>,
   limitOf: LimitOf<K['request'], K['response'], P, L>,
   plainParts: Partial<P> = {},
@@ -72,7 +74,11 @@ export function creatorOf<K extends Framework, P extends AdapterParts<K['request
   return (...features) => {
     const all = features.map(partsOf)
     const parts: P = Object.assign({ join: plainJoin }, plainParts, ...all)
-    const read: RequestReader<K['request']> = Object.assign({}, reader, ...all.map((each) => each.reader))
+    const read: RequestReader<K['request']> = Object.assign(
+      { onClientClosed: askingIf(isClosed) },
+      reader,
+      ...all.map((each) => each.reader),
+    )
     const pipeline = install([plain, ...inOrder(features)])
     return (options) => {
       const guard = guardOf<K['request'], K['response']>(

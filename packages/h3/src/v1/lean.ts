@@ -2,7 +2,7 @@ import * as core from '@spillway/core/http/lean'
 import { consumingStore } from '@spillway/memory/lean'
 import type { H3Event } from 'h3'
 import { type LeanRateLimit, limitOf } from './middleware.ts'
-import { listeningReader, plainReader, routeReader } from './reader.ts'
+import { isEventClosed, listeningReader, plainReader, routeReader } from './reader.ts'
 
 // `rateLimit` with the features that an app names, for bundles that have no others.
 
@@ -24,6 +24,7 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<H3Types, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
+  isEventClosed,
   consumingStore,
   limitOf,
 )

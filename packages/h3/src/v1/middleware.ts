@@ -3,8 +3,6 @@ import {
   type Answered,
   type DecisionReader,
   type Denial,
-  isAbandoned,
-  isOver,
   type LimitOf,
   lastValueOf,
   type RequestDecision,
@@ -15,7 +13,7 @@ import {
 } from '@spillway/core/http'
 import { calledByHand } from '@spillway/core/internal'
 import type { EventHandler, EventHandlerRequest, H3Event } from 'h3'
-import { readAddress, whenOver } from './reader.ts'
+import { isLate, readAddress, whenOver } from './reader.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -34,34 +32,22 @@ export interface LeanRateLimit extends Handler, DecisionReader<H3Event> {}
 export const limitOf: LimitOf<H3Event, H3Event, AdapterParts<H3Event>, LeanRateLimit> = (guard, parts) => {
   const handler: Handler = (event) => {
     if (!event?.node) throw calledByHand('(event)', [event])
-    // Without the feature that refunds, a request that is over must not be counted.
-    if (parts.whenAnswered === undefined && isLate(event, false)) return
     readAddress(event)
-    const verdict = guard(event)
+    const verdict = guard(event, event)
     // A synchronous verdict is not awaited: a promise costs more than the decision.
-    if (!(verdict instanceof Promise)) return follow(verdict, event, parts, false)
-    const answered = verdict.then((known) => follow(known, event, parts, true))
+    if (!(verdict instanceof Promise)) return follow(verdict, event, parts)
+    const answered = verdict.then((known) => follow(known, event, parts))
     return answered.catch((error: unknown) => (isLate(event, true) ? undefined : Promise.reject(error)))
   }
   return withGuard(Object.assign(handler, { __is_handler__: true as const }), guard)
 }
 
-/** Whether the response is over. If so, h3 must stop: it would call the next handler for a client that has left. */
-function isLate(event: H3Event, waited: boolean): boolean {
-  const { node, web } = event
-  event._handled ||= event.handled || (web?.request ? isAbandoned(web.request, undefined, waited) : isOver(node.res))
-  return event._handled
-}
-
-/** Applies a verdict. If the response is over, the units are refunded and nothing else happens. */
+/** Applies a verdict. */
 function follow(
-  verdict: Verdict<H3Event>,
+  { decision, headers, denial, answer, after }: Verdict<H3Event>,
   event: H3Event,
   { join, whenAnswered }: AdapterParts<H3Event>,
-  waited: boolean,
 ): void | Promise<void> {
-  if (isLate(event, waited)) return verdict.discard()
-  const { decision, headers, denial, answer, after } = verdict
   const { res } = event.node
   // Not by the context: the app may have replaced it, and Nitro passes it to other requests.
   const limited = lastValueOf(event.node.req, true) !== undefined
@@ -76,7 +62,7 @@ function follow(
   const own = answer ? answer(undefined) : denial
   return own instanceof Promise
     ? own.then((known) => deny(event, known ?? denial, true))
-    : deny(event, own ?? denial, waited)
+    : deny(event, own ?? denial, false)
 }
 
 /** The status of a response that is over. Without a server of Node, the response ends, but sends no headers. */

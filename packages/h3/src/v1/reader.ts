@@ -1,9 +1,9 @@
 import {
-  askingIf,
   connectionAddress,
   hidesBody,
   isAbandoned,
   isClosed,
+  isOver,
   nodeHeader,
   type PlainReader,
   type RequestReader,
@@ -85,6 +85,13 @@ export function whenOver({ node, web }: H3Event, listener: () => void): () => vo
   return stop
 }
 
+/** Whether the response is over. If so, h3 must stop: it would call the next handler for a client that has left. */
+export function isLate(event: H3Event, waited: boolean): boolean {
+  const { node, web } = event
+  event._handled ||= event.handled || (web?.request ? isAbandoned(web.request, undefined, waited) : isOver(node.res))
+  return event._handled
+}
+
 /** What every limiter reads of a request. */
 export const plainReader: PlainReader<H3Event> = {
   address: addressOf,
@@ -97,10 +104,12 @@ export const plainReader: PlainReader<H3Event> = {
   responseHeader: ({ node }: H3Event, name) => node.res.getHeader(name),
   identity: ({ node }) => node.req,
   sendsResponses: true,
-  onClientClosed: askingIf(
-    ({ node, web }) => isClosed(node.res) || (web?.request ? isAbandoned(web.request, undefined) : false),
-  ),
+  isOver: isLate,
 }
+
+/** Whether the client has disconnected. */
+export const isEventClosed = ({ node, web }: H3Event): boolean =>
+  isClosed(node.res) || (web?.request ? isAbandoned(web.request, undefined) : false)
 
 /** What selectors and matches read of a request. */
 export const routeReader: RouteReader<H3Event> = {

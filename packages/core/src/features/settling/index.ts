@@ -33,6 +33,7 @@ export const settling: Feature<SettlingTypes> = {
   name: 'settling',
   options: ['countPreflight', 'refundIf'],
   policyOptions: ['settle', 'countIf'],
+  refunds: true,
   layers: { store: withCalls, policy, denial: problemTypes, verdict },
 }
 

@@ -35,9 +35,7 @@ export function nodeMiddleware<R extends NodeRequest, S>(
   const failing = (request: R, response: NodeResponse, next: NodeNext) => (error: unknown) =>
     failRequest(error, request, response, next, report)
   const admit = (request: R, response: NodeResponse, passed: unknown): MaybePromise<boolean> => {
-    // Without the feature that refunds, a request that is over must not be counted.
-    if (parts.whenAnswered === undefined && isOver(response)) return false
-    const verdict = guard(request)
+    const verdict = guard(request, response)
     return verdict instanceof Promise
       ? verdict.then((known) => follow(known, request, response, passed as NodeResponse, parts))
       : follow(verdict, request, response, passed as NodeResponse, parts)
@@ -66,18 +64,14 @@ const takesNone: NodeNext = () => {}
 
 const UNHANDLED = 'a limiter failed, and next did not handle its error, so that the request was answered with 500: '
 
-/** Applies a verdict, and returns whether the request is allowed. If the response is over, the units are refunded. */
+/** Applies a verdict, and returns whether the request is allowed. */
 function follow<S>(
-  { decision, headers, denial, answer, after, discard }: Verdict<S>,
+  { decision, headers, denial, answer, after }: Verdict<S>,
   request: NodeRequest,
   response: NodeResponse,
   passed: Partial<NodeResponse>,
   { join, whenAnswered }: NodeParts,
 ): MaybePromise<boolean> {
-  if (isOver(response)) {
-    discard()
-    return false
-  }
   const isUpgrade = response !== passed
   // Only the own property is read: Express gives each request a prototype of its own, in which looking up a missing
   // name is slow.

@@ -1,4 +1,4 @@
-import { askingIf, hidesBody, isClosed, isDisconnected, whenClosed, whenDisconnected } from '../requests/closed.ts'
+import { hidesBody, isClosed, isDisconnected, isOver, whenClosed, whenDisconnected } from '../requests/closed.ts'
 import { nodeHeader } from '../requests/headers.ts'
 import type { Query } from '../requests/query.ts'
 import type { PlainReader, RequestReader, RouteReader } from '../requests/reader.ts'
@@ -66,8 +66,12 @@ export const nodePlainReader: PlainReader<NodeRequest> = {
   header: ({ headers }, name) => nodeHeader(headers, name),
   hidesBody,
   responseHeader: (response: NodeResponse, name) => response.getHeader(name),
-  onClientClosed: askingIf((request) => (request.res ? isClosed(request.res) : isDisconnected(request))),
+  isOver,
 }
+
+/** Whether the client of such a request has disconnected. */
+export const isNodeClosed = (request: NodeRequest): boolean =>
+  request.res ? isClosed(request.res) : isDisconnected(request)
 
 /** What selectors and matches read of such requests. */
 export const nodeRouteReader: RouteReader<NodeRequest> = {

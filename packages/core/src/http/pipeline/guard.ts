@@ -20,7 +20,8 @@ type Evaluate<R, S> = (parts: RequestParts<R>) => MaybePromise<Verdict<S>>
 
 /** Evaluates a request: synchronously if the store is in memory. */
 export interface PlainGuard<R, S> extends DecisionReader<R> {
-  (request: R): MaybePromise<Verdict<S>>
+  /** `response` is what `isOver` of the reader reads. If it is over by then, the units are refunded: `CLIENT_CLOSED`. */
+  (request: R, response?: unknown): MaybePromise<Verdict<S>>
   /** Where its warnings are logged. */
   readonly logger: Logger
   /** Reads and changes the counts of a key, with the feature for that. */
@@ -60,32 +61,42 @@ export function guardOf<R, S>(
   let active = activate(seams.policies(options, names), setup)
 
   const requestStates = requestStatesFor<Decision>()
-  const count = (parts: RequestParts<R>): MaybePromise<Verdict<S>> => {
+  /** Keeps the decision. If no policy applied, one may when the request passes again: behind a login, or rewritten. */
+  const end = (parts: RequestParts<R>, verdict: Verdict<S>, waited = false): Verdict<S> => {
+    parts.value = verdict.decision
+    if (verdict === PASS) parts.owner = undefined
+    if (!reader.isOver?.(parts.response as never, waited)) return verdict
+    verdict.discard()
+    return CLIENT_CLOSED
+  }
+  const count = (parts: RequestParts<R>, skipped: boolean | undefined): MaybePromise<Verdict<S>> => {
     const { request } = parts
+    if (skipped) return end(parts, PASS)
     if (!requestStates.begin(parts, reader.identity ? reader.identity(request) : (request as object))) {
       warnOfSecondCall(logger)
-      return PASS
+      return end(parts, PASS)
     }
     if (parts.before !== undefined) parts.shownNames = shownNamesOf(active.stateNames, parts.before)
     try {
       const verdict = active.evaluate(parts)
-      if (!(verdict instanceof Promise)) return keep(parts, verdict)
+      if (!(verdict instanceof Promise)) return end(parts, verdict)
       return verdict.then(
-        (known) => keep(parts, known),
+        (known) => end(parts, known, true),
         (error) => forget(parts, error),
       )
     } catch (error) {
       return forget(parts, error)
     }
   }
-  const guard = (request: R): MaybePromise<Verdict<S>> => {
-    const parts = new RequestParts(request)
+  const guard = (request: R, response?: unknown): MaybePromise<Verdict<S>> => {
+    // What cannot be refunded must not be counted.
+    if (!pipeline.refunds && reader.isOver?.(response as never, false)) return CLIENT_CLOSED
+    const parts = new RequestParts(request, response)
     const skipped = skips?.(parts)
-    if (!(skipped instanceof Promise)) return skipped ? PASS : count(parts)
-    return whileConnected(reader, request, skipped).then((known) => {
-      if (known === undefined) return CLIENT_CLOSED
-      return known ? PASS : count(parts)
-    })
+    if (!(skipped instanceof Promise)) return count(parts, skipped)
+    return whileConnected(reader, request, skipped).then((known) =>
+      known === undefined ? CLIENT_CLOSED : count(parts, known),
+    )
   }
   return Object.assign(guard, {
     logger,
@@ -146,13 +157,6 @@ function evaluatorFor<R, S>(policies: readonly CompiledPolicy<R, S>[], setup: Se
 /** Waits for a promise while the client is connected; undefined if it disconnects first. */
 function whileConnected<R, T>(reader: RequestReader<R>, request: R, promise: Promise<T>): Promise<T | undefined> {
   return waitUnlessClosed(promise, (leave) => reader.onClientClosed(request, leave))
-}
-
-/** Keeps the decision. If no policy applied, one may when the request passes again: behind a login, or rewritten. */
-function keep<S>(state: RequestState<Decision>, verdict: Verdict<S>): Verdict<S> {
-  state.value = verdict.decision
-  if (verdict === PASS) state.owner = undefined
-  return verdict
 }
 
 /** A request that failed is counted when it passes again, from a handler of errors. */

@@ -5,6 +5,8 @@ import type { Feature, OptionNames, Seams } from './seams.ts'
 export interface Pipeline {
   readonly seams: Seams<unknown, unknown>
   readonly names: OptionNames
+  /** Whether a request is refunded if its response is over when its verdict arrives. */
+  readonly refunds: boolean
 }
 
 type Layer = (next: unknown) => unknown
@@ -18,6 +20,7 @@ export function install(features: readonly Feature[]): Pipeline {
   }
   return {
     seams: seams as object as Seams<unknown, unknown>,
+    refunds: features.some(({ refunds }) => refunds),
     names: {
       limiter: [...PLAIN_OPTIONS.limiter, ...features.flatMap(({ options = [] }) => options)],
       policy: [...PLAIN_OPTIONS.policy, ...features.flatMap(({ policyOptions = [] }) => policyOptions)],

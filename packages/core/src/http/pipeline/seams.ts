@@ -140,6 +140,8 @@ export interface Feature<T extends OptionTypes = OptionTypes> {
   /** The features that it is built on, which must be installed before it. */
   readonly needs?: readonly Feature[]
   readonly layers: Layers
+  /** Whether its verdicts can be discarded. */
+  readonly refunds?: boolean
   /** What adapters need for it. */
   readonly parts?: object
   /** Only a type: it is never set. */

@@ -68,7 +68,7 @@ export const PASS: Verdict = /* @__PURE__ */ Object.freeze({
   discard: () => {},
 })
 
-// The client has disconnected: nothing reads this response.
+/** The verdict about a request whose response is over, because another handler has answered or the client has disconnected. */
 export const CLIENT_CLOSED: Verdict = /* @__PURE__ */ closed()
 
 function closed(): Verdict {

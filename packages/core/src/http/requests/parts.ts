@@ -7,6 +7,8 @@ import type { RequestState } from './request-state.ts'
 /** A request, each part of which is read once, however many policies need it, and what a guard keeps of it. */
 export class RequestParts<R> implements RequestState<Decision> {
   readonly request: R
+  /** What shows whether the response is over. */
+  readonly response: unknown
   identity: object | undefined
   owner: object | undefined
   before: RequestState<Decision> | undefined
@@ -19,8 +21,9 @@ export class RequestParts<R> implements RequestState<Decision> {
   #firstValue: unknown
   #others: Map<string, unknown> | undefined
 
-  constructor(request: R) {
+  constructor(request: R, response?: unknown) {
     this.request = request
+    this.response = response
   }
 
   /** The part of this name, by `read` when it is needed first. */

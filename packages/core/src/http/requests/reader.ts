@@ -69,6 +69,12 @@ export interface RequestReader<R> {
   responseHeader?(response: never, name: string): unknown
   /** One object per request, the same each time the request passes a limiter. Default: the request. */
   identity?(request: R): object
+  /**
+   * Whether nothing can be answered any more: another handler has answered, or the client has disconnected. `response` is what
+   * the guard gets beside the request. Deno warns of handlers that read the signal of a request that has not `waited`. Omit it if
+   * the adapter finds out by itself, and discards such verdicts.
+   */
+  isOver?(response: never, waited: boolean): boolean
   /** Whether the adapter sends a `Response` that `onDenied` returns, unchanged. */
   readonly sendsResponses?: boolean
   /** Ends the hint for an option of another rate limiter: `; NAME takes such options`. */
@@ -81,7 +87,7 @@ export interface RequestReader<R> {
 }
 
 /** What every limiter reads of a request. */
-export type PlainReader<R> = Omit<RequestReader<R>, 'path' | 'query'>
+export type PlainReader<R> = Omit<RequestReader<R>, 'path' | 'query' | 'onClientClosed'>
 
 /** What selectors and matches read of a request. */
 export type RouteReader<R> = Pick<RequestReader<R>, 'path' | 'query'> & Partial<RequestReader<R>>
