@@ -13,7 +13,7 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 export const LONGEST: Micros = 3e15
 
 /** The default deadline of a remote store's answer. */
-export const DEADLINE: Duration = '50ms'
+export const DEADLINE: Micros = 50_000
 
 // Every runtime has it, though no ECMAScript library declares it.
 declare const performance: { now(): number }

@@ -1,5 +1,5 @@
 import { oncePer } from '../common/once-per.ts'
-import type { Duration } from '../common/time.ts'
+import { DEADLINE, type Duration } from '../common/time.ts'
 import { type Logger, setLogger } from '../common/warn.ts'
 import type { Store } from '../stores/store.ts'
 import { checkIsStore, scopeOf } from '../stores/store-kinds.ts'
@@ -64,7 +64,7 @@ export function checkStore(store: unknown, logger: Logger, replicas: number): St
 export type RemoteConfig = Pick<StoreConfig, 'calls' | 'deadline' | 'onStoreError' | 'replicas'>
 
 /** What limiters do with a store that answers late if no option says otherwise. */
-export const REMOTE_DEFAULTS: Omit<RemoteConfig, 'calls'> = { deadline: 50_000, onStoreError: 'local', replicas: 1 }
+export const REMOTE_DEFAULTS: Omit<RemoteConfig, 'calls'> = { deadline: DEADLINE, onStoreError: 'local', replicas: 1 }
 
 // Of all copies of this module. Enumerable, so that a copy of a store has it, too.
 const REMOTE = Symbol.for('spillway/1 remote')

@@ -58,7 +58,7 @@ export function toExpressRateLimitStore(
 ): ExpressRateLimitStore {
   checkOptions('toExpressRateLimitStore', options, ['name', 'windowMs', 'deadline'])
   const { name = 'express-rate-limit' } = options
-  const deadline = micros(options.deadline ?? DEADLINE, 'deadline')
+  const deadline = micros(options.deadline ?? DEADLINE / 1_000, 'deadline')
   // That of the limiter which counts with the store, from the version of express-rate-limit on that has one.
   let own: Logger | undefined
   const logger: StoreLogger = {
