@@ -1,4 +1,3 @@
-import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { merge } from '../decisions/merge.ts'
@@ -50,7 +49,7 @@ function acquireTogether(checks: readonly PolicyCheck[]): Acquisition {
   if (checks.length > 1) return acquiredBy(answerTogether(checks))
   const { policy, cost, key } = checks[0] as PolicyCheck
   const { take, decide } = cost === 1 ? policy.steps.one : policy.steps.costing(cost)
-  const taken = (take as PreparedTake).take(key, (policy.storeConfig.store as PreparingStore).clock())
+  const taken = take.take(key, (policy.storeConfig.store as PreparingStore).clock())
   return new SingleAnswer(checks, decide(taken), copyOf(taken))
 }
 

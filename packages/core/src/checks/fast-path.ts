@@ -1,4 +1,3 @@
-import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
@@ -7,6 +6,7 @@ import type { ConsumeStep } from '../policies/consume-steps.ts'
 import { blockListOf } from '../quotas/block-list.ts'
 import { checkKey } from '../steps/verbs.ts'
 import type { SyncStore } from '../stores/store.ts'
+import { preparesTakes } from '../stores/store-kinds.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
 import { consumeTogether } from './sync-calls.ts'
 
@@ -14,16 +14,16 @@ type ConsumeSync = (key: string, cost?: number | Costs) => Decision
 
 /** The fast path to an in-memory store that prepares takes; undefined for others. */
 export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSync | undefined {
-  const { clock } = store
   const [policy, ...others] = named.policies
-  const { take, decide } = policy?.steps.one ?? {}
-  if (!policy || !take || !decide || !clock) return undefined
+  if (policy === undefined || !preparesTakes(store)) return undefined
+  const { clock } = store
   if (others.length > 0) return severalFastPath(clock, named)
   const { steps } = policy
+  const { take, decide } = steps.one
   const consume: ConsumeSync = (key, cost = 1) => {
     checkKey(key)
     const { take, decide } = steps.costing(oneCost(named, cost))
-    return decide((take as PreparedTake).take(key, clock()))
+    return decide(take.take(key, clock()))
   }
   return take.consumer?.<Costs>(clock, decide, consume) ?? consume
 }

@@ -1,4 +1,3 @@
-import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
 import type { Micros } from '../common/time.ts'
 import type { Decision } from '../decisions/decision.ts'
 import { copyOf, type Taken } from '../kernels/kernel.ts'
@@ -70,12 +69,12 @@ export function consumeTogether(
   // Iterators and destructured elements would make this too large to inline what it calls.
   for (let i = 0; i < steps.length; i++) {
     const key = typeof keyed === 'string' ? keyed : (keyed[i] as PolicyCheck).key
-    if (!((steps[i] as ConsumeStep).take as PreparedTake).look(key, now)) allowed = false
+    if (!(steps[i] as ConsumeStep).take.look(key, now)) allowed = false
   }
   const decisions = new Array<Decision>(steps.length)
   for (let i = 0; i < steps.length; i++) {
     const { take, decide } = steps[i] as ConsumeStep
-    const taken = (take as PreparedTake).commit(allowed)
+    const taken = take.commit(allowed)
     if (kept !== undefined) kept[i] = copyOf(taken)
     decisions[i] = decide(taken)
   }

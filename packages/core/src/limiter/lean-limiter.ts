@@ -9,7 +9,7 @@ import { policyOf } from '../policies/policy-of.ts'
 import { checkStore, remoteConfigOf } from '../policies/store-config.ts'
 import { checkKey, checkUnits } from '../steps/verbs.ts'
 import type { StateKey, Store, SyncStore } from '../stores/store.ts'
-import { isSync } from '../stores/store-kinds.ts'
+import { isSync, preparesTakes } from '../stores/store-kinds.ts'
 import { internals } from './internals.ts'
 import type { LeanLimiter, LeanLimiterOptions, SyncLeanLimiter } from './lean-limiter-types.ts'
 
@@ -43,15 +43,15 @@ const broughtBy = (option: string): string | undefined =>
       : undefined
 
 function onSyncStore({ name, steps }: Policy, store: SyncStore): SyncLeanLimiter {
-  const { clock } = store
+  const clock = preparesTakes(store) ? store.clock : undefined
   const stateOf = (key: string): StateKey => ({ policy: name, key: checkKey(key) })
   const takeOnce = (key: string, step: Step): Taken => store.takeSync([{ ...stateOf(key), step }])[0] as Taken
   const consume: SyncLeanLimiter['consumeSync'] = (key, cost = 1) => {
     const { take, step, decide } = steps.costing(cost)
-    return decide(take && clock ? take.take(checkKey(key), clock()) : takeOnce(key, step))
+    return decide(clock ? take.take(checkKey(key), clock()) : takeOnce(key, step))
   }
   const { take, decide } = steps.one
-  const consumeSync = (clock && take?.consumer?.<number>(clock, decide, consume)) ?? consume
+  const consumeSync = (clock && take.consumer?.<number>(clock, decide, consume)) ?? consume
   return {
     consumeSync,
     consume: async (key, cost) => consumeSync(key, cost),

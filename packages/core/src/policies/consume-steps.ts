@@ -16,8 +16,8 @@ export interface ConsumeStep {
   readonly step: Step
   /** Turns its results into decisions. */
   readonly decide: Decide
-  /** The same step, prepared; undefined if the store prepares none. */
-  readonly take: PreparedTake | undefined
+  /** The same step, prepared. Only that of a store that prepares takes is called. */
+  readonly take: PreparedTake
 }
 
 /** How many costs have their steps kept, one for each end of a number in bits: building a step takes longer than a take. */
@@ -53,8 +53,10 @@ export class ConsumeSteps {
   }
 }
 
-function prepared(store: Store, policy: string, step: Step): PreparedTake | undefined {
-  if (!preparesTakes(store)) return undefined
+const UNPREPARED = {} as PreparedTake
+
+function prepared(store: Store, policy: string, step: Step): PreparedTake {
+  if (!preparesTakes(store)) return UNPREPARED
   const take: unknown = store.prepareSync(policy, step)
   if (['look', 'commit', 'take'].every((name) => hasMethod(take, name))) return take as PreparedTake
   throw new QuotaError(

@@ -2,7 +2,6 @@ import { formatValue, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { andThen, checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import { checkLogger, type Logger } from '../../common/warn.ts'
-import type { ConsumeStep } from '../../policies/consume-steps.ts'
 import type { Acquisition, StoreConfig, StoreResult } from '../../policies/policy.ts'
 import { storeOr } from '../../stores/default-store.ts'
 import type { PreparingStore, Store } from '../../stores/store.ts'
@@ -124,7 +123,7 @@ function consume<R, S>(_: RequestParts<R>, checks: readonly HttpCheck<R, S>[]): 
   const { store, calls } = policy.storeConfig
   if (calls !== undefined) return andThen(calls.decide(checks, 'consume'), (result) => acquiredBy(checks, result))
   const { take, decide } = policy.steps.costing(cost)
-  const taken = (take as NonNullable<ConsumeStep['take']>).take(key, (store as PreparingStore).clock())
+  const taken = take.take(key, (store as PreparingStore).clock())
   return { checks, decision: decide(taken), results: [] }
 }
 
