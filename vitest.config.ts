@@ -53,6 +53,7 @@ const LONGEST: ReadonlySet<string> = new Set(
     'test/lone-counter.test.ts',
     'test/packages/declarations.test.ts',
     'test/packages/export-sizes.test.ts',
+    'test/packages/sizes.test.ts',
     'test/serverless.test.ts',
     'test/transports.test.ts',
   ].map((file) => join(root, file)),
