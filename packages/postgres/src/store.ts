@@ -16,6 +16,7 @@ import {
   isExpired,
   printableScope,
   REMOTE_LOG_LIMIT,
+  setServerOf,
   withLate,
   withRemoteDefaults,
 } from '@spillway/core/internal'
@@ -27,6 +28,7 @@ import { migrated } from './migration.ts'
 import { type MigrationOptions, millis, namesFrom } from './options.ts'
 import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
 import { failure, retrying } from './retry.ts'
+import { serverOf } from './server.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
 import { bucketArguments, decodeBucket } from './take-bucket.ts'
 import { TimeoutError, type Until, untilIn, within } from './until.ts'
@@ -206,6 +208,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
       count = found.length
     }
   }
+  setServerOf(database, () => serverOf(database))
   const store = withRemoteDefaults<Store>({
     scope: printableScope('PostgreSQL', database, names.table),
     maxLogLimit: REMOTE_LOG_LIMIT,

@@ -30,13 +30,18 @@ interface Part {
 /** The option that has a part. */
 const optionOf = (part: (typeof PARTS)[number]): string => (part === 'quotaFunction' ? 'quota' : part)
 
-type Parts = Readonly<Partial<Record<(typeof PARTS)[number], Part>>> & { readonly isUnnamed?: boolean }
+/** What a limiter counts. */
+export type Parts = Readonly<Partial<Record<(typeof PARTS)[number], Part>>> & { readonly isUnnamed?: boolean }
 
 /** The most names per database: a program that generates names must not fill the memory. */
 const MOST_NAMES = 1_000
 
 /** The registrations of each database. */
 const databases = oncePer('registrations', (_owner: object) => new Map<string, Parts>())
+
+/** Compares a registration with those of other owners, by the owner of a scope; set by what knows its server. */
+export const comparisonOf: (owner: object) => { compare?: (registration: Registration, parts: Parts) => void } =
+  oncePer('comparisons of servers', () => ({}))
 
 /**
  * Registers what a limiter counts, all or nothing. Throws a QuotaError if a state name is registered on the same database
@@ -51,20 +56,24 @@ export function register(registrations: readonly Registration[], before: readonl
     const first = firstOf(each)
     return [each, partsOf(each), first && first !== each ? partsOf(first) : known(each)] as const
   })
-  for (const [{ name }, parts, others] of found) if (others) checkSame(name, parts, others)
+  for (const [{ name }, parts, others] of found) {
+    const conflict = others && conflictOf(name, parts, others)
+    if (conflict !== undefined) throw new QuotaError('ERR_SPILLWAY_OPTION', conflict)
+  }
   for (const each of before) namesOn(each.store).delete(idOf(each))
   for (const [each, parts, others] of found) {
     if (others) warnOfOneCount(each, parts, others)
     const names = namesOn(each.store)
     names.set(idOf(each), { ...others, ...parts })
     evictOldest(names, MOST_NAMES)
+    comparisonOf(scopeOf(each.store).owner).compare?.(each, parts)
   }
 }
 
 const namesOn = (store: Store): Map<string, Parts> => databases(scopeOf(store).owner)
 
 /** A state name has no line breaks. */
-function idOf({ store, name }: Registration): string {
+export function idOf({ store, name }: Registration): string {
   const scope = scopeOf(store).name
   return scope === '' ? name : `${name}\n${scope}`
 }
@@ -107,17 +116,15 @@ const differing = (parts: Parts, others: Parts, differ: (a: Part, b: Part) => bo
     return a !== undefined && b !== undefined && differ(a, b)
   })
 
-function checkSame(name: string, parts: Parts, others: Parts): void {
+/** Says that two limiters of one name are two, and what to write instead; undefined if they may be one. */
+export function conflictOf(name: string, parts: Parts, others: Parts): string | undefined {
   const part = differing(parts, others, (a, b) => a.text !== b.text)
-  if (part === undefined) return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `two limiters on one database are named ${formatValue(name)} and would count as one, but differ in ${optionOf(part)}: ${formatValue(others[part]?.text)} and ${formatValue(parts[part]?.text)}. Give each a name of its own, such as name: 'login'.`,
-  )
+  if (part === undefined) return undefined
+  return `two limiters on one database are named ${formatValue(name)} and would count as one, but differ in ${optionOf(part)}: ${formatValue(others[part]?.text)} and ${formatValue(parts[part]?.text)}. Give each a name of its own, such as name: 'login'.`
 }
 
 /** Two limiters that count as one may be meant to be two. An application that is built twice has such, too. */
-function warnOfOneCount({ store, name }: Registration, parts: Parts, others: Parts): void {
+export function warnOfOneCount({ store, name }: Registration, parts: Parts, others: Parts): void {
   const part = differing(parts, others, (a, b) => typeof a.value === 'function' && a.value !== b.value)
   if (part === undefined) {
     warnOfNoName(store, name, parts, others)

@@ -1,0 +1,52 @@
+import type { DialectName } from './clients.ts'
+
+interface Node {
+  readonly host?: string
+  readonly port?: number
+  readonly path?: string
+}
+
+/** What the clients of ioredis and node-redis say of their server. */
+interface Described {
+  readonly options?: Node & {
+    readonly db?: number
+    readonly database?: number
+    readonly keyPrefix?: string
+    readonly name?: string
+    readonly sentinels?: readonly Node[] | null
+    readonly socket?: Node
+  }
+  /** Of a cluster of ioredis. */
+  readonly startupNodes?: readonly (Node | string | number)[]
+  /** Of ioredis; `end` if it is closed for good. */
+  readonly status?: string
+  readonly duplicate?: unknown
+}
+
+/**
+ * The server and the database of a client, as its options say: two clients with the same have the same states. Undefined if the
+ * client is closed, or does not say: clusters and pools of node-redis, GLIDE, and clients of others.
+ */
+export function serverOf(client: object, dialect: DialectName): string | undefined {
+  const { options, startupNodes, status, duplicate } = client as Described
+  if (status === 'end' || (dialect !== 'ioredis' && dialect !== 'node-redis')) return undefined
+  if (typeof options !== 'object' || options === null || typeof duplicate !== 'function') return undefined
+  const { socket = options, db = 0, database = db, keyPrefix = '', sentinels, name } = options
+  const nodes = startupNodes ?? sentinels ?? [socket]
+  return JSON.stringify([nodes.map(addressOf).sort(), sentinels ? name : '', database, keyPrefix])
+}
+
+const LOOPBACK = /^(?:127\.0\.0\.1|::1)$/
+
+function addressOf(node: Node | string | number): string {
+  // A URL has a password.
+  const { host = 'localhost', port = 6379, path } = typeof node === 'object' ? node : nodeIn(`${node}`)
+  return path ?? `${host.replace(LOOPBACK, 'localhost').toLowerCase()}:${port}`
+}
+
+function nodeIn(text: string): Node {
+  if (/^\d+$/.test(text)) return { port: Number(text) }
+  if (!URL.canParse(text)) return { path: text }
+  const { hostname, port } = new URL(text)
+  return { host: hostname, port: Number(port || 6379) }
+}
