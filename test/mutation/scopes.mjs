@@ -35,7 +35,7 @@ const named = {
     atLeast: 84,
   },
   leases: {
-    mutate: [`${core}/wrappers/{lease,lease-server,lease-size,leases,leasing}.ts`],
+    mutate: [`${core}/wrappers/{lease,lease-server,lease-size,leases,leasing,waiters}.ts`],
     tests: testsOf('core', [
       'lease-calls',
       'lease-late-answers',

@@ -3,7 +3,7 @@ import { type BucketTaken, exactIn, grossOf } from '../kernels/bucket-taken.ts'
 import type { BucketStep } from '../kernels/bucket-types.ts'
 import { laterBy } from '../kernels/fraction.ts'
 import { partsOf, scaleOf, takenAt } from './lease.ts'
-import type { Divided, Waiter } from './lease-server.ts'
+import type { Divided, Waiter } from './waiters.ts'
 
 /** What a store has granted of a share. */
 export interface Granted {

@@ -5,7 +5,7 @@ import { sizesUpTo } from '../limiter/up-to.ts'
 import { latestDeadline } from '../remote/deadline.ts'
 import type { Store } from '../stores/store.ts'
 import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf } from './lease.ts'
-import { isServed, partsOfAll, rejectAll, returnLease, type Waiter } from './lease-server.ts'
+import { returnLease } from './lease-server.ts'
 import type { Answer } from './lease-size.ts'
 import { type Entry, type LeaseServer, type Leasing, newEntry } from './leasing.ts'
 import {
@@ -22,6 +22,7 @@ import {
   spendShare,
 } from './share.ts'
 import { divide, failedWith, type Granted, grantedBy } from './share-grant.ts'
+import { isServed, partsOfAll, rejectAll, type Waiter } from './waiters.ts'
 
 /** The share of a key, and the requests that wait for one. */
 interface ShareEntry extends Entry {

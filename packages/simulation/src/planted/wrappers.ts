@@ -40,7 +40,7 @@ export const WRAPPERS_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'an expired call that has waited for a lease is sent',
-    file: 'core/src/wrappers/lease-server.ts',
+    file: 'core/src/wrappers/waiters.ts',
     seed: 26,
     property: 'expiredCallsAreNotSent',
     replaced: [['else if (isExpired(waiter.deadline)) waiter.reject(expiredError())', '']],
