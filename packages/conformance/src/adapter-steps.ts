@@ -89,15 +89,32 @@ const TEXTS: readonly Text[] = /* @__PURE__ */ made(() => [
   ['header', header('x-weight'), ['5,', '5', ',', '5x', ' ', '5555555x,']],
 ])
 
+/** The same targets as whole URLs. */
+const URLS: readonly Text[] = /* @__PURE__ */ made(() =>
+  TEXTS.filter(([where]) => where === 'path' || where === 'query').map(([where, make, repeated]) => [
+    `URL with ${where}`,
+    (text) => ({ path: `http://a.example${make(text).path}` }),
+    repeated,
+  ]),
+)
+
 /** What proxies write. */
 const ADDRESSES: readonly Text[] = /* @__PURE__ */ made(() => [
   ['header', header('x-forwarded-for'), ['10.0.0.1, ', ',', '1', ' ', '"', '::,', '[::1]:80,']],
-  ['header', header('forwarded'), ['for=10.0.0.1, ', 'for=10.0.0.1;', ',', ';', '"', '\\"', '\\', ' ', 'for="[::1]";']],
+  [
+    'header',
+    header('forwarded'),
+    ['for=10.0.0.1, ', 'for=10.0.0.1;', ',', ';', '"', '\\"', '\\\\"', '\\', ' ', 'for="[::1]";', 'for="\\"";', ',"'],
+  ],
 ])
 
 /** The characters of a request as an adapter reads it. */
-const sizeOf = ({ path = '' }: NeutralRequest, isParsed: boolean): number =>
-  isParsed ? Math.max(LENGTH, new URL(`http://a${path}`).href.length - 'http://a/?n='.length) : LENGTH
+function sizeOf({ path = '' }: NeutralRequest, isParsed: boolean): number {
+  // Express has whole URLs parsed, too.
+  const isUrl = path.startsWith('http:')
+  if (!isParsed && !isUrl) return LENGTH
+  return Math.max(LENGTH, new URL(isUrl ? path : `http://a${path}`).href.length - 'http://a/?n='.length)
+}
 
 /** What random texts are made of. */
 const URL_TOKENS: readonly string[] = /* @__PURE__ */ made(() =>
@@ -181,14 +198,18 @@ const policies = /* @__PURE__ */ made(() => [
   ...numbered((i) => ({ name: `nested ${i}`, quota: perMinute(1_000_000), key: `query:k${i}[n]` })),
   ...numbered((i) => ({ name: `cookie ${i}`, quota: perMinute(1_000_000), key: `cookie:k${i}` })),
   ...numbered((i) => ({ name: `cost ${i}`, quota: perMinute(1_000_000), cost: 'query:n', maxCost: i + 1 })),
+  ...numbered((i) => ({ name: `list ${i}`, quota: perMinute(1_000_000), key: ['method', 'header:x-weight'] })),
+  ...numbered((i) => ({ name: `header ${i}`, quota: perMinute(1_000_000), key: 'header:x-weight' })),
+  ...numbered((i) => ({ name: `value ${i}`, quota: perMinute(1), match: { header: { 'x-weight': `never ${i}` } } })),
   ...numbered((i) => ({ name: `weight ${i}`, quota: perMinute(1_000_000), cost: 'header:x-weight', maxCost: i + 1 })),
 ])
 
 /** The texts for an app that trusts this header: those that are no addresses are sent to one app. */
 function textsFor(
   trusted: 'x-forwarded-for' | 'forwarded',
+  takesUrls: boolean,
 ): readonly (readonly [name: string, request: NeutralRequest])[] {
-  const listed = trusted === 'forwarded' ? ADDRESSES : [...TEXTS, ...ADDRESSES]
+  const listed = trusted === 'forwarded' ? ADDRESSES : [...TEXTS, ...(takesUrls ? URLS : []), ...ADDRESSES]
   const random = RANDOM_TEXTS.filter(([where]) => (where === 'forwarded') === (trusted === 'forwarded'))
   return [
     ...listed.flatMap(([where, make, repeated]) =>
@@ -210,7 +231,7 @@ function textsFor(
 export function testTextSteps(
   test: TestFunction,
   mount: (options: NeutralOptions) => Send | Promise<Send>,
-  { mostVisits = 4, parsesUrls = false, parse = () => {} }: AdapterBounds,
+  { mostVisits = 4, parsesUrls = false, parse = () => {}, takesUrls = false }: AdapterBounds,
 ): void {
   for (const trusted of ['x-forwarded-for', 'forwarded'] as const) {
     test(`visits each byte of a request at most ${mostVisits} times, however many policies there are: ${trusted}`, async () => {
@@ -239,7 +260,7 @@ export function testTextSteps(
       const above: string[] = []
       try {
         const few = await stepsOf({})
-        for (const [name, request] of textsFor(trusted)) {
+        for (const [name, request] of textsFor(trusted, takesUrls)) {
           const visits = ((await stepsOf(request)) - few) / sizeOf(request, parsesUrls)
           // Texts of different lengths are not repeated to exactly the same length.
           if (visits > mostVisits + 0.05) above.push(`${name}: ${visits.toFixed(1)}`)

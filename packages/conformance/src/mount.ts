@@ -66,6 +66,11 @@ export interface AdapterBounds {
    * @default false
    */
   readonly parsesUrls?: boolean
+  /**
+   * Whether a target may also be a whole URL, as in `GET http://host/path HTTP/1.1`, and the framework passes it on as it is.
+   * @default false
+   */
+  readonly takesUrls?: boolean
   /** Has the framework parse what it parses when a handler first reads it. That is not counted: the app pays for it anyway. */
   readonly parse?: (request: never) => void
 }

@@ -23,16 +23,23 @@ const backward: Visits = ({ length }, [, from], found) =>
 /** Each call visits one character. */
 const CHARACTERS = ['at', 'charAt', 'charCodeAt', 'codePointAt']
 
+/** A comparison ends at the first character that differs. */
+const compared = (self: string, text: string, from: number): number => {
+  let at = 0
+  while (at < text.length && text[at] === self[from + at]) at++
+  return Math.min(at + 1, text.length)
+}
+
 const STRING: Readonly<Record<string, Visits>> = {
   concat: whole,
-  endsWith: argument,
+  endsWith: (self, [text]) => compared(self, String(text), self.length - String(text).length),
   includes: forward,
   indexOf: forward,
   lastIndexOf: backward,
   replace: unlessPattern,
   replaceAll: unlessPattern,
   split: unlessPattern,
-  startsWith: argument,
+  startsWith: (self, [text, from]) => compared(self, String(text), Number(from ?? 0)),
   toLowerCase: whole,
   toUpperCase: whole,
   trim: trimmed,

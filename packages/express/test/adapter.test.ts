@@ -26,7 +26,7 @@ const mountWith =
     return sendTo(createServer(app))
   }
 
-testAdapter(test, mountWith(rateLimit))
+testAdapter(test, mountWith(rateLimit), { takesUrls: true })
 
 if (!areOldest) describe('lean', () => testAdapter(test, mountWith(leanRateLimit(lean) as LimitOf)))
 

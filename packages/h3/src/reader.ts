@@ -27,8 +27,7 @@ function pathOf(event: H3Event): readonly string[] {
   const { pathname } = event.url
   const target = contextOf(event)?.incoming?.url ?? event.req.url
   const { path, start } = targetOf(target)
-  // Parsers of URLs remove these characters.
-  if (start > 0 || path.startsWith('/')) return [path.replace(/[\t\n\r]+/g, ''), pathname]
+  if (start > 0 || path.startsWith('/')) return [path, pathname]
   return URL.canParse(target) ? [new URL(target).pathname, pathname] : [pathname]
 }
 

@@ -107,8 +107,8 @@ function oneMatcher<R>(
   if (option.path !== undefined) tests.push(pathTest(what, option.path, requestSources, readsEmpty))
   for (const [name, wanted] of entries(`${what}.header`, option.header, isHeaderValue)) {
     const header = checkName('header', name)
-    tests.push(({ request }) => {
-      const value = reader.header(request, header)
+    tests.push((parts) => {
+      const value = parts.once(`header ${header}`, (request) => reader.header(request, header))
       return wanted === true ? Boolean(value) : value === wanted
     })
   }

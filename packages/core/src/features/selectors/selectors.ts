@@ -44,7 +44,8 @@ export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSource
     )
   }
   const parts = option.map((selector: KeySelector) => selectorReader(selector, requestSources))
-  return (request) => andThen(all(parts.map((part) => part(request))), joinParts)
+  const list = JSON.stringify(option)
+  return (request) => request.once(list, () => andThen(all(parts.map((part) => part(request))), joinParts))
 }
 
 /**
@@ -93,7 +94,8 @@ function selectorReader<R>(selector: KeySelector, requestSources: RequestSources
     case 'path':
       return (parts) => parts.once('plain path', () => plainReading(pathsOf(parts, reader, 'path')[0] as PathReadings))
     case 'header':
-      return ({ request }) => reader.header(request, name) ?? ''
+      // Some servers examine a header whenever it is read.
+      return (parts) => parts.once(`header ${name}`, (request) => reader.header(request, name)) ?? ''
     case 'query': {
       const parameterOf = parameterReader(name, requestSources)
       return (parts) => soleValue(parameterOf(parts))

@@ -80,7 +80,7 @@ function forParameter(element: string): string {
   for (let end = element.length; end >= 0; ) {
     const start = startOf(element, end, ';')
     const pair = element.slice(start, end).trim()
-    if (/^for=/i.test(pair)) values.push(pair.slice(4))
+    if (pair.slice(0, 4).toLowerCase() === 'for=') values.push(pair.slice(4))
     end = start - 1
   }
   return values.length === 1 ? (values[0] as string) : ''
@@ -93,15 +93,16 @@ function forParameter(element: string): string {
 function startOf(text: string, end: number, separator: ',' | ';'): number {
   let quoted = false
   for (let i = end - 1; i >= 0; i--) {
-    if (text[i] === '"' && !isEscaped(text, i)) quoted = !quoted
-    else if (text[i] === separator && !quoted) return i + 1
+    const character = text.charAt(i)
+    if (character === '"' && !isEscaped(text, i)) quoted = !quoted
+    else if (character === separator && !quoted) return i + 1
   }
   return 0
 }
 
 function isEscaped(text: string, at: number): boolean {
   let slashes = 0
-  while (text[at - 1 - slashes] === '\\') slashes++
+  while (text.charAt(at - 1 - slashes) === '\\') slashes++
   return slashes % 2 === 1
 }
 

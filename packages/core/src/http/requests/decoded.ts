@@ -21,10 +21,11 @@ const PLAIN: Encoding = { raw: () => undefined, escaped: asItIs }
 /** Of a name or value in a query, where a plus sign is a space. */
 export const FORM: Encoding = { escaped: asItIs, raw: (code) => (code === 43 ? ' ' : undefined) }
 
-/** Of a path: in lower case, and an escaped slash is no slash for routers. */
+/** Of a path: in lower case, and an escaped slash is no slash for routers. Parsers of URLs remove tabs and line ends. */
 export const PATH: Encoding = {
   raw: (code) => {
     if (code > 127) return String.fromCharCode(code).toLowerCase()
+    if (code < 14) return ''
     return code >= 65 && code <= 90 ? String.fromCharCode(code + 32) : undefined
   },
   escaped: (character) => (character === '/' ? '\\' : character.toLowerCase()),

@@ -67,13 +67,11 @@ export const plainReading = ({ readings }: PathReadings): string => `/${readings
 export const firstReading = (path: string | readonly string[]): string =>
   typeof path === 'string' ? path : (path[0] ?? '')
 
-const segmentsOf = (path: string): readonly string[] =>
-  canonical(path)
-    .split('/')
-    .filter((segment) => segment !== '')
-
-/** A path without a prefix of as many segments; undefined if there is no prefix. */
+/** A path without a prefix of as many segments; undefined if there is no prefix. What is below it is not visited. */
 export function pathBelow(prefix: string, path: string | readonly string[]): string | undefined {
-  const depth = segmentsOf(prefix).length
-  return depth === 0 ? undefined : `/${segmentsOf(firstReading(path)).slice(depth).join('/')}`
+  const depth = prefix.split(/[^/]+/).length - 1
+  if (depth === 0) return undefined
+  const text = firstReading(path)
+  const [above = text] = new RegExp(`^(?:/+[^/]+){${depth}}`).exec(text) ?? []
+  return text.slice(above.length) || '/'
 }

@@ -76,9 +76,10 @@ export function incomingOf({ url }: Pick<FetchRequest, 'url'>, beside: unknown):
   // Most often, the whole target is the same.
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (url.length === start + incoming.url.length && url.endsWith(incoming.url)) return incoming
-  const [path = ''] = incoming.url.split('?', 1)
-  const [, own] = /^[^:]+:\/\/[^/]*([^?]*)/.exec(url) ?? []
-  return path === own ? incoming : undefined
+  const end = incoming.url.indexOf('?')
+  const path = end < 0 ? incoming.url : incoming.url.slice(0, end)
+  const isPath = url.startsWith(path, start) && /^\??$/.test(url.charAt(start + path.length))
+  return isPath ? incoming : undefined
 }
 
 /**
