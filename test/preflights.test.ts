@@ -1,4 +1,5 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import http2, { type Http2ServerResponse } from 'node:http2'
 import { getRequestListener } from '@hono/node-server'
 import { fakeClock, modelStore, type Send, sendInto, sendTo } from '@spillway/conformance'
 import type { Store } from '@spillway/core'
@@ -28,7 +29,7 @@ import { describe, expect, test } from 'vitest'
 type Options = RateLimitOptions<unknown>
 
 /** What each app answers, by its path, to every method. */
-function answerTo(path: string): { readonly status: number; readonly headers: Record<string, string> } {
+function answerTo(path: string): { readonly status: number; readonly headers: Readonly<Record<string, string>> } {
   if (path === '/cors') return { status: 204, headers: { 'access-control-allow-methods': 'POST' } }
   return { status: { '/missing': 404, '/disallowed': 405 }[path] ?? 200, headers: {} }
 }
@@ -39,6 +40,19 @@ const responseTo = (path: string): Response => {
 }
 
 const overNode = (listener: RequestListener): Promise<Send> => sendTo(createServer(listener))
+
+/** A server of plain Node whose handler answers as `answer` does. */
+function ofNode(
+  options: Options,
+  answer: (res: ServerResponse, status: number, headers: object) => void,
+): RequestListener {
+  const limit = forNode.rateLimit(options as never)
+  return (req, res) =>
+    limit(req, res, () => {
+      const { status, headers } = answerTo(req.url as string)
+      answer(res, status, headers)
+    })
+}
 
 const ofHono = (options: Options) =>
   new Hono().use(forHono.rateLimit(options as never)).all('*', (c) => responseTo(c.req.path))
@@ -70,15 +84,25 @@ const fetchHandler = (options: Options) =>
   forFetch.rateLimit(options as never)((request: Request) => responseTo(new URL(request.url).pathname))
 
 const frameworks: Readonly<Record<string, (options: Options) => Send | Promise<Send>>> = {
-  Node: (options) => {
-    const limit = forNode.rateLimit(options as never)
-    return overNode((req, res) =>
-      limit(req, res, () => {
-        const { status, headers } = answerTo(req.url as string)
-        res.writeHead(status, headers).end()
-      }),
-    )
-  },
+  Node: (options) => overNode(ofNode(options, (res, status, headers) => res.writeHead(status, { ...headers }).end())),
+  'Node, by a list': (options) =>
+    overNode(ofNode(options, (res, status, headers) => res.writeHead(status, Object.entries(headers).flat()).end())),
+  'Node over HTTP/2': (options) =>
+    sendTo(
+      http2.createServer(
+        ofNode(options, (res, status, headers) => res.writeHead(status, { ...headers }).end()) as never,
+      ),
+    ),
+  'Node over HTTP/2, by the stream': (options) =>
+    sendTo(
+      http2.createServer(
+        ofNode(options, (res, status, headers) => {
+          const fields = Object.fromEntries(Object.entries({ ...res.getHeaders(), ...headers }))
+          const { stream } = res as unknown as Http2ServerResponse
+          stream.respond({ ...fields, ':status': status }, { endStream: true })
+        }) as never,
+      ),
+    ),
   Express: (options) => {
     const app = express().use(forExpress.rateLimit(options as never))
     return overNode(
@@ -96,6 +120,26 @@ const frameworks: Readonly<Record<string, (options: Options) => Send | Promise<S
       ctx.set(headers)
     })
     return overNode(app.callback())
+  },
+  'Koa, by the response of Node': (options) => {
+    const app = new Koa().use(forKoa.rateLimit(options as never))
+    app.use((ctx) => {
+      const { status, headers } = answerTo(ctx.path)
+      ctx.respond = false
+      ctx.res.writeHead(status, { ...headers }).end()
+    })
+    return overNode(app.callback())
+  },
+  'Fastify, by the response of Node': async (options) => {
+    const app = fastify().addHook('onRequest', forFastify.rateLimit(options as never))
+    app.all('/*', ({ url }, reply) => {
+      const { status, headers } = answerTo(url)
+      for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, String(value))
+      reply.hijack()
+      reply.raw.writeHead(status, headers).end()
+    })
+    await app.ready()
+    return sendTo(app.server)
   },
   Fastify: async (options) => {
     const app = fastify().addHook('onRequest', forFastify.rateLimit(options as never))
@@ -184,6 +228,18 @@ describe.each(Object.entries(frameworks))('%s', (_, mount) => {
       await refunded
     }
     expect((await send({ path: '/' })).headers['ratelimit']).toContain('r=1')
+  })
+
+  // Reproduces a bug: of a response without other headers, Node does not report those that are given to writeHead, so that such
+  // preflights were counted.
+  test('refunds a preflight that is answered as one, without RateLimit headers', async () => {
+    const { store, refund } = refundingStore()
+    const send = await mount({ ...of, store, headers: false })
+    for (let i = 0; i < 5; i++) {
+      const refunded = refund()
+      expect((await send(preflightOf('/cors'))).status).toBe(204)
+      await refunded
+    }
   })
 
   test('counts every preflight with countPreflight', async () => {

@@ -8,6 +8,7 @@ import {
   type Query,
   type RequestReader,
   type RouteReader,
+  sentHeader,
   TRUSTS_EVERY_PROXY,
   whenDisconnected,
 } from '@spillway/core/http'
@@ -22,7 +23,7 @@ export const plainReader: PlainReader<FastifyRequest> = {
   method: ({ method }) => method,
   header: ({ headers }, name) => nodeHeader(headers, name),
   hidesBody: ({ raw }) => hidesBody(raw),
-  responseHeader: (reply: FastifyReply, name) => reply.getHeader(name),
+  responseHeader: ({ raw }: FastifyReply, name) => sentHeader(raw, name),
   identity: ({ raw }) => raw,
   isOver: isLate,
 }

@@ -6,6 +6,7 @@ import {
   type PlainReader,
   type RequestReader,
   type RouteReader,
+  sentHeader,
   TRUSTS_EVERY_PROXY,
   whenClosed,
 } from '@spillway/core/http'
@@ -65,7 +66,7 @@ export const plainReader: PlainReader<Context> = {
   method: (ctx) => ctx.method,
   header: (ctx, name) => ctx.get(name) || nodeHeader(ctx.headers, name),
   hidesBody: (ctx) => hidesBody(ctx.req),
-  responseHeader: (ctx: Context, name) => ctx.res.getHeader(name),
+  responseHeader: (ctx: Context, name) => sentHeader(ctx.res, name),
   identity: (ctx) => ctx.req,
   isOver,
 }

@@ -14,6 +14,7 @@ import {
   nodeHeader,
   type Outgoing,
   type RequestReader,
+  sentHeader,
   TRUSTS_EVERY_PROXY,
   type TrustProxy,
   whenClosed,
@@ -167,7 +168,7 @@ export const reader: RequestReader<ExecutionContext> = {
     const request = requestOf(context)
     return hidesBody(request.raw ?? request)
   },
-  responseHeader: (response: PlatformResponse, name) => response.getHeader(name),
+  responseHeader: (response: PlatformResponse, name) => sentHeader(nodeResponse(response), name),
   isOver: (context: ExecutionContext) => {
     const response = responseOf(context)
     return response !== undefined && isOver(nodeResponse(response))

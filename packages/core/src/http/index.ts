@@ -39,7 +39,7 @@ export {
 } from './requests/closed.ts'
 export { type ExpressLike, expressQuery, NODE_PARAMETERS } from './requests/express.ts'
 export { type FastifyLike, fastifyPath, fastifyTrustsEveryProxy } from './requests/fastify.ts'
-export { fetchHeader, nodeHeader } from './requests/headers.ts'
+export { fetchHeader, nodeHeader, sentHeader } from './requests/headers.ts'
 export { RequestParts } from './requests/parts.ts'
 export { firstReading, pathBelow, plainPath } from './requests/path.ts'
 export { LooseUrl, type Query } from './requests/query.ts'

@@ -8,6 +8,7 @@ import {
   type PlainReader,
   type RequestReader,
   type RouteReader,
+  sentHeader,
   targetOf,
   whenAbandoned,
   whenClosed,
@@ -101,7 +102,7 @@ export const plainReader: PlainReader<H3Event> = {
   // Without a server of Node, the body is beside the message, and the response has no socket.
   hidesBody: ({ node: { req, res }, web }) =>
     res.socket ? hidesBody(req) : ((web?.request ?? req) as { readonly body?: unknown }).body != null,
-  responseHeader: ({ node }: H3Event, name) => node.res.getHeader(name),
+  responseHeader: ({ node }: H3Event, name) => sentHeader(node.res, name),
   identity: ({ node }) => node.req,
   sendsResponses: true,
   isOver: isLate,

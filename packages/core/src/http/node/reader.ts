@@ -1,9 +1,9 @@
 import { hidesBody, isClosed, isDisconnected, isOver, whenClosed, whenDisconnected } from '../requests/closed.ts'
-import { nodeHeader } from '../requests/headers.ts'
+import { nodeHeader, sentHeader } from '../requests/headers.ts'
 import type { Query } from '../requests/query.ts'
 import type { PlainReader, RequestReader, RouteReader } from '../requests/reader.ts'
 import { targetOf } from '../requests/targets.ts'
-import type { NodeRequest, NodeResponse } from './types.ts'
+import type { NodeRequest } from './types.ts'
 
 // Every runtime defines it, but no ECMAScript library declares it.
 declare const URL: {
@@ -65,7 +65,7 @@ export const nodePlainReader: PlainReader<NodeRequest> = {
   method: ({ method = 'GET' }) => method.toUpperCase(),
   header: ({ headers }, name) => nodeHeader(headers, name),
   hidesBody,
-  responseHeader: (response: NodeResponse, name) => response.getHeader(name),
+  responseHeader: sentHeader,
   isOver,
 }
 
