@@ -170,7 +170,7 @@ test('without listing, all keys cannot be reset, and the limiter says so', async
 })
 
 test('a store with leases returns them', async () => {
-  const store = createRedisStore(buckets, leases)(client, { prefix: prefix(), lease: 10 })
+  const store = createRedisStore(buckets, leases)(client, { prefix: prefix(), lease: 10, deadline: '10s' })
   const limiter = rateLimiter({ quota: perDay(100), store })
   for (let i = 0; i < 20; i++) await limiter.consume('a')
   await store.release()
