@@ -2,13 +2,13 @@ import { runKernel, takenOf } from '../algorithms/algorithm.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { evictOldest } from '../common/eviction.ts'
 import { checkOptions } from '../common/guess.ts'
-import { oncePer } from '../common/once-per.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
 import { type Duration, type Micros, micros, monotonicMs } from '../common/time.ts'
 import type { Outcome, Taken } from '../kernels/kernel.ts'
 import type { Deadline, StateKey, Store, Take } from '../stores/store.ts'
 import { checkIsStore } from '../stores/store-kinds.ts'
-import { type CachedState, cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
+import { type CachedDenial, cacheOf } from './cached-denial.ts'
+import { cachedStateOf, isCompatible, shortStateName } from './cached-state.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
 
 /** Options of `withDenyCache`. */
@@ -38,30 +38,7 @@ export interface DenyCacheOptions {
   readonly stopwatch?: () => number
 }
 
-/** The cached denial of a key. */
-interface CachedDenial extends CachedState {
-  readonly policy: string
-  /** When the store denied it, by the store's clock. */
-  readonly now: Micros
-  /** When the store was asked, and when it had answered, by `stopwatch`. */
-  readonly askedMs: number
-  readonly answeredMs: number
-}
-
 const isRefund = ({ step }: Take): boolean => step.increment < 0
-
-/** The cache of all wrappers of a scope. */
-interface Cache {
-  readonly denials: Map<string, CachedDenial>
-  calls: number
-  /** Answers up to this call may be older than a refund or reset, and are not cached. */
-  lastInvalidation: number
-}
-
-const cacheOf = oncePer(
-  'deny caches',
-  (_scope: object): Cache => ({ denials: new Map(), calls: 0, lastInvalidation: 0 }),
-)
 
 /**
  * Returns a store with a deny cache: it caches the denials of `store` and denies the same keys in this process until the

@@ -19,8 +19,8 @@ import {
   takenAt,
   tryAt,
 } from './lease.ts'
+import { type Entry, type LeaseServer, type Leasing, newEntry } from './lease-entry.ts'
 import { firstSize, halved, type LeaseBounds, type LeaseSize, learn, leaseParts } from './lease-size.ts'
-import { type Entry, type LeaseServer, type Leasing, newEntry } from './leasing.ts'
 import { type Divided, isServed, partsOfAll, rejectAll, type Waiter } from './waiters.ts'
 
 /** The lease of a key, and the requests that wait for one. */

@@ -3,10 +3,10 @@ import type { Micros } from '../common/time.ts'
 import type { BucketTaken } from '../kernels/bucket-taken.ts'
 import { deadlineIn, expiredError, isExpired, unlessExpired } from '../remote/deadline.ts'
 import type { StateKey, Store, Take } from '../stores/store.ts'
-import { detached, shortStateName } from './cached-state.ts'
+import { shortStateName } from './cached-state.ts'
 import { deletingAll, listing, storeTraits, takingEach } from './forwarding.ts'
-import { type Call, isPlain, isSameQuota, type Lease } from './lease.ts'
-import type { Answer } from './lease-size.ts'
+import { type Call, isPlain, isSameQuota } from './lease.ts'
+import { type Entry, isUnused, type LeaseServer, type Leasing } from './lease-entry.ts'
 
 /** A store with leases. */
 export interface LeasingStore extends Store {
@@ -17,56 +17,6 @@ export interface LeasingStore extends Store {
   release(): Promise<void>
 }
 
-/** What a process knows of a key. */
-export interface Entry {
-  readonly key: StateKey
-  lease: Lease | undefined
-  /** Settles when the requests that wait for units are answered. */
-  serving: Promise<void> | undefined
-  /** When the store was called for the units that they wait for. */
-  askedMs: number
-  /** How many other calls of the key are under way: no lease is taken meanwhile. */
-  others: number
-  /** Settles when the lease has been returned, or the store has not answered for longer than a lease is kept. */
-  ending: Promise<void> | undefined
-  /** The store's last answer. */
-  last: Answer | undefined
-  /** When a request of the key was last made, allowed or denied, by the local clock. */
-  usedMs: number
-  /** Until when requests without units are denied without a call; leases have no such time. */
-  pausedMs: number
-}
-
-export const newEntry = (key: StateKey): Entry => ({
-  key: detached(key),
-  lease: undefined,
-  serving: undefined,
-  askedMs: 0,
-  others: 0,
-  ending: undefined,
-  last: undefined,
-  usedMs: 0,
-  pausedMs: 0,
-})
-
-const isUnused = ({ lease, serving, others, ending }: Entry): boolean => !lease && !serving && !ending && others === 0
-
-/** How units are leased and spent. */
-export interface LeaseServer<E extends Entry> {
-  newEntry(key: StateKey): E
-  /** Consumes a request's units from the lease of its key, or from the store together with those of other requests. */
-  take(entry: E, call: Call): Promise<BucketTaken>
-  /** Calls the store for one request, as without leases. */
-  check(entry: E, call: Call): Promise<BucketTaken>
-  /** Returns the unspent units of an entry. */
-  end(entry: E, at: Micros | undefined): Promise<void>
-  /**
-   * Reports whether the store has not answered for longer than a lease is kept. It may never answer: new requests do not
-   * wait for it, and its answer grants no lease.
-   */
-  isStuck(entry: E): boolean
-}
-
 /** How long `release` waits: a client may keep what it cannot send for as long as the process runs. */
 const LONGEST_RELEASE: Micros = 10e6
 
@@ -74,14 +24,6 @@ const LONGEST_RELEASE: Micros = 10e6
 const MOST = 10_000
 
 const bucketsOf = (ops: readonly Take[]): readonly Take[] => ops.filter(({ step }) => step.kernel === 'bucket')
-
-/** What a server of leases is given. */
-export interface Leasing {
-  /** Called for each new lease. */
-  readonly onLease: () => void
-  /** Whether no other work on the key of an entry is under way: otherwise no lease of it is taken. */
-  readonly isFree: (entry: Entry) => boolean
-}
 
 /** A store whose plain takes of buckets are served by `serverOf`. */
 export function leasing<E extends Entry>(

@@ -1,45 +1,15 @@
 import type { Micros } from '../common/time.ts'
 import { type BucketTaken, exactIn } from '../kernels/bucket-taken.ts'
 import type { BucketStep } from '../kernels/bucket-types.ts'
-import { sizesUpTo } from '../limiter/up-to.ts'
 import { latestDeadline } from '../remote/deadline.ts'
-import type { Store } from '../stores/store.ts'
 import { type Call, isSameQuota, type Lease, momentOf, partsOf, scaleOf } from './lease.ts'
+import type { LeaseServer, Leasing } from './lease-entry.ts'
 import { returnLease } from './lease-server.ts'
 import type { Answer } from './lease-size.ts'
-import { type Entry, type LeaseServer, type Leasing, newEntry } from './leasing.ts'
-import {
-  countDemand,
-  type Demand,
-  demandAt,
-  denialFor,
-  holdOf,
-  isShareable,
-  lifeOf,
-  noDemand,
-  partsHeld,
-  shareStep,
-  spendShare,
-} from './share.ts'
-import { divide, failedWith, type Granted, grantedBy } from './share-grant.ts'
+import { countDemand, demandAt, denialFor, holdOf, isShareable, lifeOf, partsHeld, spendShare } from './share.ts'
+import { newShare, type ShareEntry } from './share-entry.ts'
+import { acquireParts, type BatchingStore, divide, type Granted } from './share-grant.ts'
 import { isServed, partsOfAll, rejectAll, type Waiter } from './waiters.ts'
-
-/** The share of a key, and the requests that wait for one. */
-interface ShareEntry extends Entry {
-  readonly waiters: Waiter[]
-  readonly demand: Demand
-  /** What follows the share in `lease`, acquired ahead of need. */
-  next: Lease | undefined
-  /** Whether the last share was smaller than asked for. */
-  isShort: boolean
-  /** Until when no share is acquired ahead of need, after a failure. */
-  failedMs: number
-  /** How long the store took to answer. */
-  tripMs: number
-}
-
-/** A store that takes several batches in one step. */
-export type BatchingStore = Store & Required<Pick<Store, 'takeEach'>>
 
 /** How many round trips before its end a share is renewed. */
 const AHEAD = 1.5
@@ -124,30 +94,13 @@ export function shareServer(
     return lease !== undefined && lifeOf(lease, nowOf(lease, call), hold) <= ahead
   }
 
-  /** Takes as many of these parts as the store has, and remembers its answer. */
-  const acquire = async (entry: ShareEntry, call: Call, parts: number): Promise<Granted> => {
-    const { take, at, deadline } = call
-    const { step } = take
-    const opOf = (size: number) => [{ ...take, step: shareStep(step, size, holdFor(call)) }]
-    if (!entry.isShort) {
-      const granted = ([taken]: readonly BucketTaken[]) => grantedBy([[taken as BucketTaken]], [parts])
-      const one = store.take(opOf(parts), at, deadline) as Promise<readonly BucketTaken[]>
-      const whole = await one.then(granted, failedWith(granted))
-      if (whole.parts > 0) return whole
-    }
-    const each = partsOf(step)
-    const sizes = sizesUpTo(Math.ceil(parts / each)).map((requests) => requests * each)
-    const granted = (answers: readonly (readonly BucketTaken[])[]) => grantedBy(answers, sizes)
-    const all = store.takeEach(sizes.map(opOf), at, deadline) as Promise<readonly (readonly BucketTaken[])[]>
-    return all.then(granted, failedWith(granted))
-  }
   /** Answers the waiting requests with one share, and keeps the rest of it. */
   const share = async (entry: ShareEntry, call: Call, waiters: readonly Waiter[]): Promise<void> => {
     const { step } = call.take
     const wanted = Math.max(partsFor(entry, call), partsOfAll(waiters), partsOf(step))
     const askedMs = stopwatch()
     entry.askedMs = askedMs
-    const granted = await acquire(entry, call, wanted)
+    const granted = await acquireParts(store, call, wanted, holdFor(call), entry.isShort)
     const { taken, parts } = granted
     const last = remember(entry, step, taken, askedMs)
     entry.tripMs = stopwatch() - askedMs
@@ -209,15 +162,7 @@ export function shareServer(
   }
 
   return {
-    newEntry: (key) => ({
-      ...newEntry(key),
-      waiters: [],
-      demand: noDemand(),
-      next: undefined,
-      isShort: false,
-      failedMs: 0,
-      tripMs: 0,
-    }),
+    newEntry: newShare,
     check,
     isStuck,
     end,

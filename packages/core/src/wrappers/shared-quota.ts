@@ -10,7 +10,8 @@ import { checkIsStore } from '../stores/store-kinds.ts'
 import { partsOf, scaleOf } from './lease.ts'
 import { type LeasingStore, leasing } from './leasing.ts'
 import { holdOf, isShareable } from './share.ts'
-import { type BatchingStore, shareServer } from './share-server.ts'
+import type { BatchingStore } from './share-grant.ts'
+import { shareServer } from './share-server.ts'
 
 /** Options of `withSharedQuota`. */
 export interface SharedQuotaOptions {
