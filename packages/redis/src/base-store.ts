@@ -1,12 +1,5 @@
 import { QuotaError, type StateKey, type Store, type Take } from '@spillway/core'
-import {
-  checkBoolean,
-  formatValue,
-  printableScope,
-  REMOTE_LOG_LIMIT,
-  setServerOf,
-  setSilenceRemedy,
-} from '@spillway/core/internal'
+import { checkBoolean, formatValue, printableScope, REMOTE_LOG_LIMIT, setSilenceRemedy } from '@spillway/core/internal'
 import type { Call } from './call.ts'
 import type { RedisAdapter, RedisClient } from './clients.ts'
 import { type Coalescer, coalescing, type Send } from './coalesce.ts'
@@ -16,7 +9,6 @@ import { warnOfEviction } from './eviction.ts'
 import { failure } from './failure.ts'
 import { checkPrefix, namerOf } from './name.ts'
 import type { RedisStoreOptions } from './options.ts'
-import { serverOf } from './server.ts'
 import { slotOf } from './slot.ts'
 
 /** What lists and deletes the states of a store. */
@@ -45,7 +37,6 @@ export function baseStore(
 ): Store {
   keepConnectionErrors(client)
   setSilenceRemedy(client, redis.silenceRemedy)
-  setServerOf(client, () => serverOf(client, redis.dialect))
   const prefix = checkPrefix(options.prefix ?? 'spillway')
   const nameOf = namerOf(prefix)
   const fail = (error: unknown): never => {

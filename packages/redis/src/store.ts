@@ -1,5 +1,5 @@
 import type { LeaseOptions, LeasingStore, Store } from '@spillway/core'
-import { checkOptions, withRemoteDefaults } from '@spillway/core/internal'
+import { checkOptions, setServerOf, withRemoteDefaults } from '@spillway/core/internal'
 import { bucketAlgorithm } from './algorithms/buckets.ts'
 import { logAlgorithm } from './algorithms/logs.ts'
 import { penaltyAlgorithm } from './algorithms/penalties.ts'
@@ -13,6 +13,7 @@ import { ofGlide } from './glide.ts'
 import { denyCaching, hashing, leasing } from './layers.ts'
 import { listingOf } from './listing.ts'
 import type { RedisStoreOptions } from './options.ts'
+import { serverOf } from './server.ts'
 
 /**
  * Returns a remote store in Redis or Valkey: standalone, behind Sentinel, or a cluster. It is exact, uses the server's
@@ -31,6 +32,7 @@ export function redisStore(client: RedisClient, options?: RedisStoreOptions): St
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache', 'lease', 'hashKeys'])
   const redis = redisOf(client, mistakeOf, ofGlide)
+  setServerOf(client, () => serverOf(client, redis.dialect))
   const named = withRemoteDefaults(baseStore(client, redis, options, codec(), listingOf))
   return leasing(denyCaching(hashing(named, options, client), options, client), options)
 }
