@@ -52,7 +52,7 @@ async function bundle(folder) {
   /** @type {Input} */
   const declared = {}
   for (const { default: entry } of Object.values(publishConfig.exports)) {
-    const name = relative(dist, join(folder, entry.default ?? entry)).replace(/\.js$/, '')
+    const name = relative(dist, join(folder, entry.default)).replace(/\.js$/, '')
     entries[name] = join(folder, 'build', name)
     // What only packages of this repository import has no declarations.
     if (entry.types) declared[name] = join(folder, 'build', name)
