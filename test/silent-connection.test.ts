@@ -1,14 +1,11 @@
 import { perMinute, rateLimiter, storeHealth } from '@spillway/core'
-import { postgresStore } from '@spillway/postgres'
 import { type RedisClient, redisStore } from '@spillway/redis'
 import { GlideClient } from '@valkey/valkey-glide'
 import { Redis } from 'ioredis'
 import { Redis as Iovalkey } from 'iovalkey'
-import pg from 'pg'
 import { createClient } from 'redis'
 import { describe, expect, type TestContext, test } from 'vitest'
 import { type Connected, redisClients } from './clients/redis.ts'
-import { startPostgres } from './services/postgres.ts'
 import { startProxy } from './services/proxy.ts'
 import { startRedis } from './services/redis.ts'
 import { until } from './services/redis-cluster.ts'
@@ -122,24 +119,5 @@ describe('a client that leaves a silent connection', () => {
       await limiter.consume('ann')
       return logged.some((message) => message.includes('The client is closed'))
     })
-  })
-})
-
-// A connection that has gone silent is closed after two deadlines. One that goes silent while it opens keeps its place in the pool.
-test('a pool of pg that waits for a silent connection: the third failed probe warns of it, with the remedy', async ({
-  onTestFinished,
-}) => {
-  const server = await startPostgres()
-  onTestFinished(() => server.stop())
-  const proxy = await startProxy(`${server.config.host}/.s.PGSQL.5432`)
-  onTestFinished(() => proxy.stop())
-  proxy.set('held')
-  const pool = new pg.Pool({ ...server.config, host: '127.0.0.1', port: proxy.port, max: 1 })
-  const logged: string[] = []
-  const logger = { warn: (message: string) => void logged.push(message) }
-  const limiter = rateLimiter({ name: 'login', quota: perMinute(1_000), store: postgresStore(pool), logger })
-  await until(async () => {
-    await limiter.consume('ann')
-    return logged.some((message) => message.includes('Give the pool `connectionTimeoutMillis` and `keepAlive`.'))
   })
 })

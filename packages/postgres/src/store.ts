@@ -17,7 +17,6 @@ import {
   printableScope,
   REMOTE_LOG_LIMIT,
   setServerOf,
-  setSilenceRemedy,
   withLate,
   withRemoteDefaults,
 } from '@spillway/core/internal'
@@ -210,7 +209,6 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     }
   }
   setServerOf(database, () => serverOf(database))
-  setSilenceRemedy(database, 'Give the pool `connectionTimeoutMillis` and `keepAlive`.')
   const store = withRemoteDefaults<Store>({
     scope: printableScope('PostgreSQL', database, names.table),
     maxLogLimit: REMOTE_LOG_LIMIT,
