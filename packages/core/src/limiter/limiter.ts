@@ -48,7 +48,7 @@ export interface RateLimiter extends LimiterReports, Blocks {
   /** Resolves when it is the caller's turn, in the order of the calls. Rejects at once if the wait is longer than `maxWait`. */
   wait(key: string, options?: WaitOptions): Promise<Decision>
   /**
-   * Resets a key, which becomes new: calls of this process that wait for it get new turns. Resolves with whether any policy had a state of it, which may have been full again.
+   * Resets a key: calls of this process that wait for it get new turns. Resolves with whether any policy had a state of it.
    * Rejects with a `StoreError` if the store fails.
    */
   reset(key: string): Promise<boolean>
