@@ -124,11 +124,10 @@ const BARE = [
 for (const name of readdirSync(join(root, 'site/reference'))) {
   const file = join(root, 'site/reference', name)
   const text = BARE.reduce((page, part) => page.replace(part, ''), readFileSync(file, 'utf8'))
-  // Names that another page explains are a list.
-  const listed = text.replace(
-    /^### .+\n\n(?:Re-exports|Renames and re-exports) (\[.+\]\(.+\))\n(?:\n\*\*\*\n\n)?/gm,
-    '- $1\n',
-  )
+  // Names that another page explains are one paragraph.
+  const listed = text
+    .replace(/^### .+\n\n(?:Re-exports|Renames and re-exports) (\[.+\]\(.+\))\n(?:\n\*\*\*\n\n)?/gm, '$1,\n')
+    .replace(/\),\n(?!\[)/g, ')\n')
   writeFileSync(file, listed)
 }
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1

@@ -17,7 +17,7 @@ export interface Blocks {
   block(key: string, duration: Duration): Promise<void>
   /**
    * Ends the block of a key, as if it had never started: the units that started it are refunded, and its next block does
-   * not grow by it. Calls of this process that wait for its end go on. Rejects as `block` does.
+   * not grow by it. Callers of this process that wait for it go on. Rejects as `block` does.
    */
   unblock(key: string): Promise<void>
 }

@@ -48,8 +48,8 @@ export interface RateLimiter extends LimiterReports, Blocks {
   /** Resolves when it is the caller's turn, in the order of the calls. Rejects at once if the wait is longer than `maxWait`. */
   wait(key: string, options?: WaitOptions): Promise<Decision>
   /**
-   * Resets a key: calls of this process that wait for it get new turns. Resolves with whether any policy had a state of it.
-   * Rejects with a `StoreError` if the store fails.
+   * Resets a key: callers of this process get new turns. Resolves with whether a policy had a state of it. Rejects with a
+   * `StoreError` if the store fails.
    */
   reset(key: string): Promise<boolean>
   /**
@@ -59,7 +59,7 @@ export interface RateLimiter extends LimiterReports, Blocks {
   resetAll(policy?: string): Promise<number>
   /**
    * Replaces the quotas, from the next call on: `limiter.replace({ quota: perMinute(200) })`. A quota that keeps its name keeps
-   * its counts, and calls that wait keep their turns. Throws a `QuotaError` if a quota is invalid: then nothing has changed.
+   * its counts, and callers their turns. Throws a `QuotaError`, and changes nothing, if a quota is invalid.
    */
   replace(quotas: QuotaOptions): void
 }
