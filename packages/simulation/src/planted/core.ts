@@ -108,10 +108,10 @@ export const CORE_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'a request whose client has left keeps its units',
-    file: 'fetch/src/middleware.ts',
+    file: 'core/src/http/pipeline/guard.ts',
     seed: 676,
     property: 'nothingIsLost',
-    replaced: [['discard()', '']],
+    replaced: [['verdict.discard()', '']],
   },
   {
     name: 'a sliding log admits a unit too many',
