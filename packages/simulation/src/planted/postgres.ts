@@ -5,7 +5,7 @@ export const POSTGRES_DEFECTS: readonly Planted[] = [
   {
     name: 'units of late answers of PostgreSQL are kept',
     file: 'postgres/src/clients.ts',
-    seed: 2147483675,
+    seed: 2147483916,
     property: 'nothingIsLost',
     replaced: [['throw new TimeoutError(error.message, settled)', 'throw error']],
   },
