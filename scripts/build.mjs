@@ -74,10 +74,13 @@ async function bundle(folder) {
 
 /**
  * The same code with what is beyond ASCII, which stands in strings and regular expressions only, written by its number: V8 reads
- * a file of ASCII with a tenth less work. @param {string} code
+ * a file of ASCII with a tenth less work. Lines are indented once: deeper levels are 1.4 % of what users download.
+ * @param {string} code
  */
-const inAscii = (code) =>
-  code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+const asPublished = (code) =>
+  code
+    .replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replace(/^\t+/gm, '\t')
 
 /** What is left of comments is what tools read: editors show those of the declarations. */
 const COMMENTS = { annotation: true, jsdoc: false, legal: false }
@@ -96,7 +99,7 @@ async function writeModules(input, to) {
   const bundled = await bundleOf(input, '.js', { platform: 'neutral' })
   const { output } = await bundled.write({ dir: to, format: 'es', ...sharedAs('shared'), comments: COMMENTS })
   for (const chunk of output) {
-    if (chunk.type === 'chunk') writeFileSync(join(to, chunk.fileName), inAscii(chunk.code))
+    if (chunk.type === 'chunk') writeFileSync(join(to, chunk.fileName), asPublished(chunk.code))
   }
 }
 
@@ -117,7 +120,7 @@ async function writeCommonJs(input, to) {
   for (const chunk of output) {
     if (chunk.type !== 'chunk') continue
     const callable = chunk.isEntry && chunk.exports.includes('default') ? CALLABLE : ''
-    const values = inAscii(withValues(chunk.code))
+    const values = asPublished(withValues(chunk.code))
     const code = chunk.name === 'internal' ? asShared(values) : values
     writeFileSync(join(to, chunk.fileName), chunk.isEntry ? code + callable : withOneExport(code))
   }
