@@ -88,6 +88,9 @@ function portOf(control: Readable): Promise<number> {
   })
 }
 
+/** How many times as many random cases there are: workerd shows a worker no variable of its own environment. */
+const RUNS = `(name = "SPILLWAY_RUNS", text = "${process.env['SPILLWAY_RUNS'] ?? 1}")`
+
 /** What configures workerd: one worker, whose objects keep what they store in a folder. */
 function configOf(folder: string, durableObjects: Readonly<Record<string, string>>): string {
   const classes = Object.values(durableObjects).map(
@@ -109,7 +112,7 @@ const worker :Workerd.Worker = (
   compatibilityFlags = ["nodejs_compat"],
   durableObjectNamespaces = [${classes.join(', ')}],
   durableObjectStorage = (localDisk = "disk"),
-  bindings = [${bindings.join(', ')}],
+  bindings = [${[...bindings, RUNS].join(', ')}],
 );
 `
 }
