@@ -31,24 +31,31 @@ const typesOnly = (name) => ({
   to: { path: npm(name), dependencyTypesNot: ['type-only'] },
 })
 
-/** Folders of core that are built on each other: a file imports those of its own folder and of the folders before it. */
-export const layers = {
-  'packages/core/src': [
-    'common',
-    'kernels',
-    'quotas',
-    'decisions',
-    'steps',
-    'algorithms',
-    'builders',
-    'stores',
-    'policies',
-    'checks',
-    'remote',
-    'limiter',
-    'wrappers',
-  ],
-  'packages/core/src/http': ['requests', 'addresses', 'headers', 'pipeline', 'node'],
+/** The folders of core, each with its neighbours: those that it may import. */
+/** @type {Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>} */
+export const neighbours = {
+  'packages/core/src': {
+    common: [],
+    kernels: ['common'],
+    algorithms: ['common', 'kernels'],
+    stores: ['common', 'kernels', 'algorithms'],
+    policies: ['common', 'kernels', 'algorithms', 'stores'],
+    remote: ['common', 'kernels', 'algorithms', 'stores', 'policies'],
+    limiter: ['common', 'kernels', 'algorithms', 'stores', 'policies', 'remote'],
+    wrappers: ['common', 'kernels', 'algorithms', 'stores', 'policies', 'remote', 'limiter'],
+    rules: ['common', 'algorithms', 'policies'],
+    http: ['common', 'algorithms', 'stores', 'policies', 'features'],
+    features: ['common', 'algorithms', 'stores', 'policies', 'remote', 'limiter', 'http'],
+  },
+  // Beside what all algorithms share.
+  'packages/core/src/algorithms': { bucket: [], window: ['bucket'], log: [], 'warm-up': ['bucket'], penalty: [] },
+  'packages/core/src/http': {
+    requests: [],
+    addresses: ['requests'],
+    headers: ['requests'],
+    pipeline: ['requests', 'addresses', 'headers'],
+    node: ['requests', 'headers', 'pipeline'],
+  },
 }
 
 /** The features of core, each with those that it may import. */
@@ -88,19 +95,30 @@ const apart = ([name, needs]) => ({
 })
 
 /**
- * Each folder knows those that it is built on, and not what is built on it.
- * @param {[root: string, folders: string[]]} layered @returns {import('dependency-cruiser').IForbiddenRuleType[]}
+ * The name of the rule of a folder: `core-http` of http, `core-http-node` of http/node.
+ * @param {string} root @param {string} folder
  */
-const onTop = ([root, folders]) =>
-  folders.map((name, i) => ({
-    name: `core${root.endsWith('/http') ? '-http' : ''}-${name}`,
-    comment: `in ${root}, ${name} may import only itself${folders
-      .slice(0, i)
-      .map((below) => ` and ${below}`)
-      .join('')}`,
+export const ruleOf = (root, folder) =>
+  `${root.replace(/^packages\/|src\/?/g, '').replaceAll('/', '-')}-${folder}`.replace('--', '-')
+
+/**
+ * A folder knows its neighbours, and no other.
+ * @param {[root: string, folders: Readonly<Record<string, readonly string[]>>]} listed
+ * @returns {import('dependency-cruiser').IForbiddenRuleType[]}
+ */
+const onlyNeighbours = ([root, folders]) =>
+  Object.entries(folders).map(([name, known]) => ({
+    name: ruleOf(root, name),
+    comment: `in ${root}, ${name} may import only itself${known.map((each) => ` and ${each}`).join('')}`,
     severity: 'error',
     from: { path: `^${root}/${name}/` },
-    to: { path: `^${root}/`, pathNot: `^${root}/(${folders.slice(0, i + 1).join('|')})/` },
+    to: {
+      path: `^${root}/`,
+      pathNot: [
+        `^${root}/(${[name, ...known].join('|')})/`,
+        ...(root.endsWith('/algorithms') ? [`^${root}/[^/]+$`] : []),
+      ],
+    },
   }))
 
 // A program on Node may use whatever Node has.
@@ -135,8 +153,15 @@ export default {
     typesOnly('fastify'),
     typesOnly('h3'),
     typesOnly('elysia'),
-    ...Object.entries(layers).flatMap(onTop),
+    ...Object.entries(neighbours).flatMap(onlyNeighbours),
     ...Object.entries(features).map(apart),
+    {
+      name: 'algorithms-apart',
+      comment: 'what all algorithms share knows none of them',
+      severity: 'error',
+      from: { path: '^packages/core/src/algorithms/[^/]+$' },
+      to: { path: '^packages/core/src/algorithms/[^/]+/' },
+    },
     {
       name: 'http-on-top',
       comment: 'in core, src/http knows the rest and the rest does not know it',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { features, layers } from '../.dependency-cruiser.mjs'
+import { features, neighbours, ruleOf } from '../.dependency-cruiser.mjs'
 
 // A small tree of wrong imports, and some right ones, is put before the real rules.
 
@@ -36,18 +36,30 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/core/src/missing.ts', "import 'not-installed'", ['core-imports', 'no-unresolvable']],
   ['packages/core/src/test.ts', "import '../test/helper.ts'", ['core-imports']],
   ['packages/core/src/up.ts', "import type { a } from './http/index.ts'", ['http-on-top']],
-  ['packages/core/src/http/down.ts', "import '../index.ts'", []],
-  ...Object.entries(layers).flatMap(([root, folders]) =>
-    folders.flatMap((name, i): typeof files => [
+  ['packages/core/src/http/down.ts', "import '../index.ts'", ['core-http']],
+  ...Object.entries(neighbours).flatMap(([root, folders]) =>
+    Object.entries(folders).flatMap(([name, known]): typeof files => [
       [`${root}/${name}/target.ts`, 'export const a = 1', []],
-      [`${root}/${name}/down.ts`, `import '../${folders[i - 1] ?? name}/target.ts'`, []],
-      [
-        `${root}/${name}/up.ts`,
-        `import '../${folders[i + 1] ? `${folders[i + 1]}/target` : 'index'}.ts'`,
-        [root.endsWith('/http') ? `core-http-${name}` : `core-${name}`],
-      ],
+      ...known.map((each): (typeof files)[number] => [
+        `${root}/${name}/${each}.ts`,
+        `import '../${each}/target.ts'`,
+        root.endsWith('/src') && name === 'http' && each === 'features' ? ['features-on-top'] : [],
+      ]),
+      ...Object.keys(folders)
+        .filter((each) => ![name, 'http', 'features', ...known].includes(each))
+        .map((each): (typeof files)[number] => [
+          `${root}/${name}/not-${each}.ts`,
+          `import '../${each}/target.ts'`,
+          [ruleOf(root, name)],
+        ]),
     ]),
   ),
+  ['packages/core/src/http/lean.ts', "import '../features/target.ts'", []],
+  ['packages/core/src/wrappers/entry.ts', "import '../lean.ts'", ['core-wrappers']],
+  ['packages/core/src/lean.ts', 'export const a = 1', []],
+  ['packages/core/src/algorithms/shared.ts', 'export const a = 1', []],
+  ['packages/core/src/algorithms/bucket/shared.ts', "import '../shared.ts'", []],
+  ['packages/core/src/algorithms/one.ts', "import './bucket/target.ts'", ['algorithms-apart']],
   ...Object.entries(features).flatMap(([name, needs]): typeof files => [
     [`packages/core/src/features/${name}/target.ts`, 'export const a = 1', []],
     ...needs.map((each, i): (typeof files)[number] => [
@@ -187,6 +199,11 @@ test('every rule is broken by some file', async () => {
   const { default: config } = await import('../.dependency-cruiser.mjs')
   const rules = config.forbidden.map(({ name }) => name)
   expect(new Set(files.flatMap(([, , broken]) => broken))).toEqual(new Set(rules))
+})
+
+test.each(Object.entries(neighbours))('each folder of %s has a rule', (path, folders) => {
+  const found = readdirSync(join(root, path)).filter((name) => !name.endsWith('.ts'))
+  expect(Object.keys(folders).sort()).toEqual(found.sort())
 })
 
 test('each folder of a feature has a rule', () => {

@@ -106,7 +106,11 @@ const named = {
     atLeast: SAMPLED,
   },
   checks: {
-    mutate: [`${core}/checks/*.ts`, `${core}/remote/*.ts`, `!${core}/remote/breaker.ts`],
+    mutate: [
+      `${core}/policies/{acquisition,correct,costs,fast-path,in-order,spill,sync-calls,takes}.ts`,
+      `${core}/remote/*.ts`,
+      `!${core}/remote/breaker.ts`,
+    ],
     tests: testsOf('core', [
       'costs',
       'counted-calls',

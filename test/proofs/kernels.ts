@@ -14,11 +14,11 @@ export const postgresSource = (): string =>
 
 // Not registered: the process has the algorithms as they are written, and a mutant has its own.
 const KERNELS = `
-    import { scheduledAlgorithm } from './core/src/algorithms/scheduled-bucket.ts'
-    import { penaltyAlgorithm } from './core/src/algorithms/penalty.ts'
-    import { logAlgorithm } from './core/src/algorithms/sliding-log.ts'
-    import { windowAlgorithm } from './core/src/algorithms/sliding-window.ts'
-    import { warmUpAlgorithm } from './core/src/algorithms/warm-up.ts'
+    import { scheduledAlgorithm } from './core/src/algorithms/bucket/scheduled-algorithm.ts'
+    import { penaltyAlgorithm } from './core/src/algorithms/penalty/penalty-algorithm.ts'
+    import { logAlgorithm } from './core/src/algorithms/log/log-algorithm.ts'
+    import { windowAlgorithm } from './core/src/algorithms/window/window-algorithm.ts'
+    import { warmUpAlgorithm } from './core/src/algorithms/warm-up/warm-up-algorithm.ts'
     import { KERNELS } from './core/src/kernels/kernels.ts'
 
     const ALGORITHMS = {

@@ -1,4 +1,4 @@
-import { MOST_AFTER } from '../../packages/core/src/quotas/quota-checks.ts'
+import { MOST_AFTER } from '../../packages/core/src/algorithms/penalty/penalty-checks.ts'
 import { LATEST, LONGEST } from './bucket-model.ts'
 import { Interpreter } from './interpreter.ts'
 import type { Path } from './path.ts'

@@ -1,20 +1,39 @@
 export { emptyAt, runKernel, takenOf } from './algorithms/algorithm.ts'
+export { leakyBucket, perDay, perHour, perMinute, perSecond, tokenBucket } from './algorithms/bucket/token-bucket.ts'
+export type { Decision, Degraded } from './algorithms/decision.ts'
 export { type DivideQuotaOptions, divideQuota } from './algorithms/divide-quota.ts'
-export type { PreparedTake } from './algorithms/takes/prepared-take.ts'
-export { calendarWindow, perMonth } from './builders/calendar-window.ts'
-export { fixedWindow } from './builders/fixed-window.ts'
-export { penalty } from './builders/penalty.ts'
-export { slidingLog } from './builders/sliding-log.ts'
-export { slidingWindow } from './builders/sliding-window.ts'
-export { leakyBucket, perDay, perHour, perMinute, perSecond, tokenBucket } from './builders/token-bucket.ts'
-export { warmingUp } from './builders/warming-up.ts'
-export type { Costs } from './checks/costs.ts'
+export { slidingLog } from './algorithms/log/sliding-log.ts'
+export { penalty } from './algorithms/penalty/penalty.ts'
+export type { PreparedTake } from './algorithms/prepared-take.ts'
+export type {
+  CalendarUnit,
+  CalendarWindowOptions,
+  FixedWindowOptions,
+  LeakyBucketOptions,
+  PenaltyOptions,
+  PeriodOptions,
+  RateOptions,
+  TokenBucketOptions,
+  WarmingUpOptions,
+  WindowOptions,
+} from './algorithms/quota-options.ts'
+export type {
+  BucketQuota,
+  PenaltyQuota,
+  Quota,
+  SlidingLogQuota,
+  SlidingWindowQuota,
+  WarmUpQuota,
+  ZonedPeriods,
+} from './algorithms/quota-types.ts'
+export { warmingUp } from './algorithms/warm-up/warming-up.ts'
+export { calendarWindow, perMonth } from './algorithms/window/calendar-window.ts'
+export { fixedWindow } from './algorithms/window/fixed-window.ts'
+export { slidingWindow } from './algorithms/window/sliding-window.ts'
 export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './common/errors.ts'
 export type { Signal } from './common/signal.ts'
 export { type Duration, type Micros, micros } from './common/time.ts'
 export type { Logger } from './common/warn.ts'
-export type { Decision, Degraded } from './decisions/decision.ts'
-export { RateLimitedError } from './decisions/rate-limited.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export type { BucketTaken } from './kernels/bucket-taken.ts'
 export type { BucketStep } from './kernels/bucket-types.ts'
@@ -44,33 +63,14 @@ export { type RateLimiter, rateLimiter, type SyncRateLimiter } from './limiter/l
 export type { QuotaByKey, QuotaOptions, RateLimiterOptions } from './limiter/limiter-options.ts'
 export type { LimiterReports, NamedQuota } from './limiter/limiter-reports.ts'
 export type { KeyList, ListedKey, ListOptions } from './limiter/list-types.ts'
+export { RateLimitedError } from './limiter/rate-limited.ts'
 export type { Reservation, ReserveOptions } from './limiter/reservation.ts'
 export type { UpToDecision } from './limiter/up-to.ts'
 export type { WaitOptions } from './limiter/wait.ts'
+export type { Costs } from './policies/costs.ts'
 export type { FallbackLimiter, StoreErrorOption } from './policies/failure-mode.ts'
 export type { StoreOptions } from './policies/store-config.ts'
 export type { ThresholdEvent } from './policies/thresholds.ts'
-export type {
-  CalendarUnit,
-  CalendarWindowOptions,
-  FixedWindowOptions,
-  LeakyBucketOptions,
-  PenaltyOptions,
-  PeriodOptions,
-  RateOptions,
-  TokenBucketOptions,
-  WarmingUpOptions,
-  WindowOptions,
-} from './quotas/quota-options.ts'
-export type {
-  BucketQuota,
-  PenaltyQuota,
-  Quota,
-  SlidingLogQuota,
-  SlidingWindowQuota,
-  WarmUpQuota,
-  ZonedPeriods,
-} from './quotas/quota-types.ts'
 export { type StoreHealth, storeHealth } from './remote/breaker.ts'
 export { type RemoteStoreOptions, remoteStore } from './remote/remote-store.ts'
 export type { Deadline, ListedState, StateKey, Store, StoreScope, SyncStore, Take } from './stores/store.ts'

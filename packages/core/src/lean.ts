@@ -1,6 +1,8 @@
 // What limiters have that only consume, and what other apps add to it, a function each.
 
-export { perDay, perHour, perMinute, perSecond } from './builders/lean-rates.ts'
+export { perDay, perHour, perMinute, perSecond } from './algorithms/bucket/lean-rates.ts'
+export type { RateOptions } from './algorithms/quota-options.ts'
+export type { BucketQuota } from './algorithms/quota-types.ts'
 export { rateLimiter } from './limiter/lean-limiter.ts'
 export type { LeanLimiter, LeanLimiterOptions, SyncLeanLimiter } from './limiter/lean-limiter-types.ts'
 export {
@@ -17,6 +19,4 @@ export {
   wait,
 } from './limiter/lean-verbs.ts'
 export type { QuotaOf } from './limiter/quota-of.ts'
-export type { RateOptions } from './quotas/quota-options.ts'
-export type { BucketQuota } from './quotas/quota-types.ts'
 export { type RemoteStoreOptions, remoteStore } from './remote/remote-store.ts'

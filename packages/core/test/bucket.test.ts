@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { BucketQuota } from '../src/algorithms/quota-types.ts'
 import { type FixedWindowOptions, fixedWindow, perMinute, perSecond, tokenBucket } from '../src/index.ts'
 import { stepFor } from '../src/internal.ts'
 import { bucket } from '../src/kernels/bucket.ts'
 import type { BucketState } from '../src/kernels/bucket-state.ts'
 import type { BucketOutcome, BucketStep } from '../src/kernels/bucket-types.ts'
-import type { BucketQuota } from '../src/quotas/quota-types.ts'
 
 const NOON = 1_767_268_800_000_000
 const second = 1_000_000

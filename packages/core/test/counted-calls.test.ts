@@ -1,8 +1,8 @@
 import { fakeClock, faultyStore, modelStore, START } from '@spillway/conformance'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { degradedQuota } from '../src/algorithms/degraded-quota.ts'
 import { httpGuard, type Match } from '../src/http/index.ts'
 import { perMinute, perSecond, rateLimiter, type Store, slidingLog } from '../src/index.ts'
-import { degradedQuota } from '../src/quotas/degraded-quota.ts'
 import { type FakeRequest, reader, setUp } from './fake-request.ts'
 
 afterEach(() => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { TokenBucketOptions } from '../src/algorithms/quota-options.ts'
 import { QuotaError } from '../src/common/errors.ts'
 import { type Duration, micros } from '../src/common/time.ts'
 import { fixedWindow, leakyBucket, tokenBucket } from '../src/index.ts'
-import type { TokenBucketOptions } from '../src/quotas/quota-options.ts'
 
 // Reproduces a bug: "Use a limit of 29411 or 30303" was rejected, too, when it was used.
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bucketAlgorithm } from '../src/algorithms/bucket.ts'
-import { continuousAlgorithm } from '../src/algorithms/continuous-bucket.ts'
-import * as lean from '../src/builders/lean-rates.ts'
-import * as whole from '../src/builders/token-bucket.ts'
+import { bucketAlgorithm } from '../src/algorithms/bucket/bucket-algorithm.ts'
+import { continuousAlgorithm } from '../src/algorithms/bucket/continuous-algorithm.ts'
+import * as lean from '../src/algorithms/bucket/lean-rates.ts'
+import * as whole from '../src/algorithms/bucket/token-bucket.ts'
 import type { BucketTaken } from '../src/kernels/bucket-taken.ts'
 
 const builders = fc.constantFrom(

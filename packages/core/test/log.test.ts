@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { append, FIRST, HEAD, newLog } from '../src/algorithms/takes/log.ts'
+import { append, FIRST, HEAD, newLog } from '../src/algorithms/stored-log.ts'
 
 // A log that is not compacted has 200,002 numbers then, and answers the same.
 test('the log of a busy key stays short', () => {

@@ -10,8 +10,8 @@ import {
 } from '@spillway/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { StepOptions, Verb } from '../src/algorithms/step-options.ts'
 import { runKernel, stepFor, takenOf } from '../src/internal.ts'
-import type { StepOptions, Verb } from '../src/steps/step-options.ts'
 import { LOGIN, minute } from './penalties.ts'
 
 /** One key, by the kernel: asks at a time in microseconds after START. */

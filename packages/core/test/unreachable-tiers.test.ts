@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { checkTiers } from '../src/quotas/tiers.ts'
+import { checkTiers } from '../src/policies/tiers.ts'
 import { type FakeRequest, type Policy, setUp, tier, tiersOf } from './tier.ts'
 
 type MatchOption = NonNullable<Policy['match']>

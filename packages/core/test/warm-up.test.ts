@@ -3,8 +3,8 @@ import { divideQuota, rateLimiter, type State, type WarmUpTaken, warmingUp } fro
 import { runKernel, stepFor, takenOf, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { WarmUpQuota } from '../src/algorithms/quota-types.ts'
 import { LONGEST_WARM_UP, slowdown } from '../src/kernels/warm-up.ts'
-import type { WarmUpQuota } from '../src/quotas/quota-types.ts'
 
 /** One key, by the kernel: asks at a time in microseconds after START. */
 function keyOf(quota: WarmUpQuota) {

@@ -1,16 +1,26 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { processState } from '../common/process-state.ts'
 import type { Micros } from '../common/time.ts'
-import type { Decide, Decision } from '../decisions/decision.ts'
 import type { BucketStep } from '../kernels/bucket-types.ts'
 import type { Outcome, State, Step, Taken } from '../kernels/kernel.ts'
 import type { Kernel } from '../kernels/kernels.ts'
-import type { QuotaChecks } from '../quotas/bucket-checks.ts'
-import type { BucketQuota, Quota } from '../quotas/quota-types.ts'
-import type { StepOptions, Verb } from '../steps/step-options.ts'
-import { maxUnits, needsUnits } from '../steps/verbs.ts'
-import type { PreparedTake } from './takes/prepared-take.ts'
-import type { States } from './takes/states.ts'
+import type { Decide, Decision } from './decision.ts'
+import type { PreparedTake } from './prepared-take.ts'
+import type { BucketQuota, Quota } from './quota-types.ts'
+import type { States } from './states.ts'
+import type { StepOptions, Verb } from './step-options.ts'
+import { maxUnits, needsUnits } from './verbs.ts'
+
+/** How a quota is checked that may have been changed, or built by something else. */
+export interface QuotaChecks<Q extends Quota = Quota> {
+  /** Reports whether all parts are there: without a number, a quota might never deny. */
+  isComplete(quota: Q): boolean
+  /**
+   * Reports whether the numbers of a complete quota belong together. Some of them follow from others: a bucket whose
+   * `limit` is raised by hand would queue the units in addition, without a word.
+   */
+  agree(quota: Q): boolean
+}
 
 /**
  * What depends on the algorithm of a quota. The functions that build quotas register theirs, so that a bundle has the

@@ -1,7 +1,7 @@
 import { checkOptions } from '../common/guess.ts'
 import { checkCount } from '../common/options.ts'
-import type { Quota } from '../quotas/quota-types.ts'
 import { checkQuota, shareOfQuota } from './algorithm.ts'
+import type { Quota } from './quota-types.ts'
 
 /** Options of `divideQuota`. */
 export interface DivideQuotaOptions {

@@ -1,6 +1,6 @@
 import type { Micros } from '../common/time.ts'
 import { commonDivisor, MOST_SCALE } from '../kernels/fraction.ts'
-import type { BucketQuota } from '../quotas/quota-types.ts'
+import type { BucketQuota } from './quota-types.ts'
 
 // The numbers of the share of one of several processes.
 

@@ -90,3 +90,10 @@ function checkedWhole(code: ErrorCode, what: string, value: unknown, least: numb
     `${what} must be a whole number, ${least} or more; got ${formatValue(value)}.${instead === '' ? nearest : instead}`,
   )
 }
+
+/** Whether all values are whole numbers, 1 or more. */
+export const areWhole = (...values: readonly unknown[]): boolean => values.every((each) => isWhole(each, 1))
+
+/** Whether a value is a whole number, `least` or more. */
+export const isWhole = (value: unknown, least: number): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= least

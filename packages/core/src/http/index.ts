@@ -1,4 +1,3 @@
-export { spilling } from '../checks/spill.ts'
 export type { DeniedAnswer, DeniedOption, WebResponse } from '../features/answers/denied.ts'
 export type { ByKey, ByKeyOptions, KeyText } from '../features/by-key/calls.ts'
 export { type CostOption, costReader } from '../features/costs/request-cost.ts'
@@ -11,6 +10,7 @@ export { type KeyOption, type KeySelector, keyReader } from '../features/selecto
 export { settled } from '../features/settling/open-corrections.ts'
 export { type ClientReader, clientAddress, type TrustProxy } from '../features/trusted-proxies/client-address.ts'
 export type { StoreErrorOption } from '../policies/failure-mode.ts'
+export { spilling } from '../policies/spill.ts'
 export type { Targets } from '../policies/spill-targets.ts'
 export { inNetworks, isAddress } from './addresses/address.ts'
 export { TRUSTS_EVERY_PROXY } from './addresses/framework-address.ts'

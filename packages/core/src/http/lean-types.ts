@@ -1,6 +1,6 @@
+import type { Quota } from '../algorithms/quota-types.ts'
 import type { Awaitable } from '../common/maybe-promise.ts'
 import type { Logger } from '../common/warn.ts'
-import type { Quota } from '../quotas/quota-types.ts'
 import type { AddressOptions } from './pipeline/request-sources.ts'
 import type { Feature, Framework } from './pipeline/seams.ts'
 

@@ -1,11 +1,11 @@
-import { groupByStore } from '../checks/in-order.ts'
-import { answerTo } from '../checks/takes.ts'
 import { QuotaError } from '../common/errors.ts'
 import { all } from '../common/maybe-promise.ts'
 import { type Duration, micros } from '../common/time.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import { MOST_UNITS } from '../kernels/penalty.ts'
+import { groupByStore } from '../policies/in-order.ts'
 import type { Policy, PolicyCheck } from '../policies/policy.ts'
+import { answerTo } from '../policies/takes.ts'
 import { waitersFor, whileHeld } from './waiters.ts'
 
 /** Blocks keys by hand. The limiter must have the option `blocks`, or a quota that blocks: `penalty`. */

@@ -1,6 +1,6 @@
-import { actualsOf, type Costs } from '../checks/costs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { all, andThen } from '../common/maybe-promise.ts'
+import { actualsOf, type Costs } from '../policies/costs.ts'
 import { MOST_POLICIES } from '../policies/count.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 import type { Store } from '../stores/store.ts'

@@ -1,13 +1,13 @@
 import { decide, runKernel, stepFor, takenOf } from '../algorithms/algorithm.ts'
-import { answerTo } from '../checks/takes.ts'
+import type { Decision } from '../algorithms/decision.ts'
+import { blockListOf, shownPolicies } from '../algorithms/penalty/block-list.ts'
+import { blockedMsOf } from '../algorithms/penalty/decide-penalty.ts'
+import type { Quota } from '../algorithms/quota-types.ts'
+import { checkKey } from '../algorithms/verbs.ts'
 import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
-import { blockedMsOf } from '../decisions/decide.ts'
-import type { Decision } from '../decisions/decision.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
 import type { Policy, PolicyCheck } from '../policies/policy.ts'
-import { blockListOf, shownPolicies } from '../quotas/block-list.ts'
-import type { Quota } from '../quotas/quota-types.ts'
-import { checkKey } from '../steps/verbs.ts'
+import { answerTo } from '../policies/takes.ts'
 
 /** What a store keeps about a key for one policy, as plain data. */
 export interface Inspection {

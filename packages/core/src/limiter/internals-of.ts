@@ -1,6 +1,6 @@
-import { SYNC_CALLS } from '../checks/sync-calls.ts'
 import { oncePer } from '../common/once-per.ts'
 import type { Policy } from '../policies/policy.ts'
+import { SYNC_CALLS } from '../policies/sync-calls.ts'
 import { checksOf } from './active-quotas.ts'
 import { internals, type LimiterInternals } from './internals.ts'
 

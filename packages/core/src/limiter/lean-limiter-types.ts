@@ -1,5 +1,5 @@
+import type { Decision } from '../algorithms/decision.ts'
 import type { Logger } from '../common/warn.ts'
-import type { Decision } from '../decisions/decision.ts'
 import type { Store } from '../stores/store.ts'
 import type { QuotaOf } from './quota-of.ts'
 

@@ -1,10 +1,10 @@
-import { checkActual } from '../checks/costs.ts'
+import type { Decision } from '../algorithms/decision.ts'
+import { checkKey } from '../algorithms/verbs.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
 import { checkOptions } from '../common/guess.ts'
 import type { Awaitable } from '../common/maybe-promise.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
-import type { Decision } from '../decisions/decision.ts'
-import { checkKey } from '../steps/verbs.ts'
+import { checkActual } from '../policies/costs.ts'
 import type { RateLimiter } from './limiter.ts'
 import type { Reservation } from './reservation.ts'
 

@@ -1,5 +1,5 @@
-import { shownPolicies } from '../quotas/block-list.ts'
-import type { Quota } from '../quotas/quota-types.ts'
+import { shownPolicies } from '../algorithms/penalty/block-list.ts'
+import type { Quota } from '../algorithms/quota-types.ts'
 import { canBlock } from './block.ts'
 import type { Inspection } from './inspect.ts'
 import type { LimiterInternals } from './internals.ts'

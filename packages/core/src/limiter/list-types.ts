@@ -1,5 +1,5 @@
+import type { Decision } from '../algorithms/decision.ts'
 import type { Duration } from '../common/time.ts'
-import type { Decision } from '../decisions/decision.ts'
 
 /** Options of `list`. */
 export interface ListOptions {

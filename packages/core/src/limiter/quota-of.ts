@@ -1,4 +1,4 @@
-import type { Quota } from '../quotas/quota-types.ts'
+import type { Quota } from '../algorithms/quota-types.ts'
 import type { Store } from '../stores/store.ts'
 
 /** The quotas that a store can count by. */

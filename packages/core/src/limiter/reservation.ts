@@ -1,8 +1,8 @@
-import { acquire } from '../checks/acquisition.ts'
-import { settle as settleAcquisition } from '../checks/correct.ts'
-import type { Costs } from '../checks/costs.ts'
+import type { Decision } from '../algorithms/decision.ts'
 import { type Duration, LONGEST, type Micros, microsOrZero } from '../common/time.ts'
-import type { Decision } from '../decisions/decision.ts'
+import { acquire } from '../policies/acquisition.ts'
+import { settle as settleAcquisition } from '../policies/correct.ts'
+import type { Costs } from '../policies/costs.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 
 /**

@@ -1,7 +1,7 @@
-import { rollback } from '../checks/correct.ts'
 import { LinkedList, type ListItem } from '../common/linked-list.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
+import { rollback } from '../policies/correct.ts'
 import type { Acquisition, PolicyCheck } from '../policies/policy.ts'
 import { canBlock, isBlockedByHand } from './block.ts'
 import { turnOf, unitsOf, withTurn } from './turn.ts'

@@ -1,5 +1,5 @@
+import type { Decision } from '../algorithms/decision.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
-import type { Decision } from '../decisions/decision.ts'
 
 /** A fallback limiter, which decides while a store does not answer; any `RateLimiter` is one. */
 export interface FallbackLimiter {

@@ -1,6 +1,6 @@
 import { algorithmOf, checkConsumable, checkQuota } from '../algorithms/algorithm.ts'
+import type { Quota } from '../algorithms/quota-types.ts'
 import { formatValue, QuotaError } from '../common/errors.ts'
-import type { Quota } from '../quotas/quota-types.ts'
 import { ConsumeSteps } from './consume-steps.ts'
 import type { Checks, Policy, PolicyCheck, StoreConfig } from './policy.ts'
 

@@ -1,4 +1,4 @@
-import { blockListName } from '../quotas/block-list.ts'
+import { blockListName } from '../algorithms/penalty/block-list.ts'
 
 /** The name of the states of a shadow policy. */
 export const shadowName = (name: string): string => `${name} (shadow)`

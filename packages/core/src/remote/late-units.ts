@@ -1,7 +1,7 @@
-import { correctionsOf } from '../checks/takes.ts'
 import type { StoreError } from '../common/errors.ts'
 import type { ActualOf, FailingCall, PolicyCheck, TakenUnits } from '../policies/policy.ts'
 import { configOf } from '../policies/policy-of.ts'
+import { correctionsOf } from '../policies/takes.ts'
 import { areTaken } from '../stores/answers.ts'
 import type { Take } from '../stores/store.ts'
 import { breakerOf } from './breaker.ts'

@@ -1,7 +1,7 @@
-import type { Decision } from '../decisions/decision.ts'
+import type { Decision } from '../algorithms/decision.ts'
+import type { Verb } from '../algorithms/step-options.ts'
 import type { FallbackLimiter } from '../policies/failure-mode.ts'
 import type { PolicyCheck } from '../policies/policy.ts'
-import type { Verb } from '../steps/step-options.ts'
 import type { Substitute } from './substitute.ts'
 
 /** Checks that other limiters have counted. */

@@ -1,8 +1,8 @@
-import { rollbackResult, settleResult } from '../checks/correct.ts'
-import { SYNC_CALLS } from '../checks/sync-calls.ts'
 import { oncePer } from '../common/once-per.ts'
 import { ConsumeSteps } from '../policies/consume-steps.ts'
+import { rollbackResult, settleResult } from '../policies/correct.ts'
 import type { Policy, PolicyCheck, StoreAnswer } from '../policies/policy.ts'
+import { SYNC_CALLS } from '../policies/sync-calls.ts'
 import { localStoreOf } from './local-store.ts'
 import type { Substitute } from './substitute.ts'
 

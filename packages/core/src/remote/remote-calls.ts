@@ -1,6 +1,5 @@
 import { shareOfQuota } from '../algorithms/algorithm.ts'
-import { SYNC_CALLS } from '../checks/sync-calls.ts'
-import { answerOf, takesFor } from '../checks/takes.ts'
+import type { StepOptions, Verb } from '../algorithms/step-options.ts'
 import { type QuotaError, StoreError } from '../common/errors.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import type {
@@ -13,7 +12,8 @@ import type {
   StoreResult,
 } from '../policies/policy.ts'
 import { configOf } from '../policies/policy-of.ts'
-import type { StepOptions, Verb } from '../steps/step-options.ts'
+import { SYNC_CALLS } from '../policies/sync-calls.ts'
+import { answerOf, takesFor } from '../policies/takes.ts'
 import { checkDeleted, checkTaken } from '../stores/answers.ts'
 import type { Take } from '../stores/store.ts'
 import { breakerOf } from './breaker.ts'

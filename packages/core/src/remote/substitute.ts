@@ -1,5 +1,5 @@
+import type { Decision } from '../algorithms/decision.ts'
 import type { MaybePromise } from '../common/maybe-promise.ts'
-import type { Decision } from '../decisions/decision.ts'
 import type { ActualOf, PolicyCheck } from '../policies/policy.ts'
 
 /** What has counted checks in place of a store that failed. */

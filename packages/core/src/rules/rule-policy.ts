@@ -1,4 +1,4 @@
-import type { Quota } from '../quotas/quota-types.ts'
+import type { Quota } from '../algorithms/quota-types.ts'
 
 /** Names a part of the request that a rule counts by. */
 export type RuleKey =

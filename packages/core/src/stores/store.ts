@@ -1,4 +1,4 @@
-import type { PreparedTake } from '../algorithms/takes/prepared-take.ts'
+import type { PreparedTake } from '../algorithms/prepared-take.ts'
 import type { Micros } from '../common/time.ts'
 import type { Step, Taken } from '../kernels/kernel.ts'
 

@@ -42,7 +42,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'a denial by one store leaves the units of another',
-    file: 'core/src/checks/in-order.ts',
+    file: 'core/src/policies/in-order.ts',
     seed: 62,
     property: 'nothingIsLost',
     replaced: [['...taken.map(rollbackOne), ', '']],
@@ -98,7 +98,7 @@ export const CORE_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'a denial says a wait that is 1 % too short',
-    file: 'core/src/decisions/decision-of.ts',
+    file: 'core/src/algorithms/decision-of.ts',
     seed: 10,
     property: 'waitsAreLongEnough',
     replaced: [
@@ -131,14 +131,14 @@ export const CORE_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'a failure of one store leaves the units of another',
-    file: 'core/src/checks/in-order.ts',
+    file: 'core/src/policies/in-order.ts',
     seed: 372,
     property: 'nothingIsLost',
     replaced: [['for (const result of taken) void rollbackOne(result)', '']],
   },
   {
     name: 'each store of a call has a deadline of its own',
-    file: 'core/src/checks/in-order.ts',
+    file: 'core/src/policies/in-order.ts',
     seed: 62,
     property: 'everyCallIsAnswered',
     replaced: [['firstMs ??= monotonicMs()', 'firstMs = monotonicMs()']],

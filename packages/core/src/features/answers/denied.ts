@@ -1,6 +1,6 @@
+import type { Decision } from '../../algorithms/decision.ts'
 import { checkOptions } from '../../common/guess.ts'
 import { type Awaitable, andThen, type MaybePromise, maybePromise } from '../../common/maybe-promise.ts'
-import type { Decision } from '../../decisions/decision.ts'
 import { type Header, isCookie } from '../../http/headers/headers.ts'
 import type { Denial } from '../../http/headers/problem.ts'
 import type { RequestReader } from '../../http/requests/reader.ts'

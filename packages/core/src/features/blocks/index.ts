@@ -1,11 +1,11 @@
-import { BLOCK_LIST } from '../../algorithms/block-list.ts'
+import { blockListName } from '../../algorithms/penalty/block-list.ts'
+import { BLOCK_LIST } from '../../algorithms/penalty/block-list-quota.ts'
 import { andThen } from '../../common/maybe-promise.ts'
 import { checkBoolean } from '../../common/options.ts'
 import type { CompiledPolicy, HttpCheck, HttpPolicy } from '../../http/pipeline/compiled.ts'
 import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
 import { problemTypes } from '../../http/pipeline/problem-types.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
-import { blockListName } from '../../quotas/block-list.ts'
 import { several } from '../several/index.ts'
 
 /** The option for keys that are blocked by hand. */

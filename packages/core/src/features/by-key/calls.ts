@@ -1,9 +1,9 @@
+import type { Decision } from '../../algorithms/decision.ts'
+import type { Quota } from '../../algorithms/quota-types.ts'
 import type { Duration } from '../../common/time.ts'
-import type { Decision } from '../../decisions/decision.ts'
 import type { CompiledPolicy, HttpPolicy } from '../../http/pipeline/compiled.ts'
 import type { Inspection } from '../../limiter/inspect.ts'
 import type { KeyList, ListOptions } from '../../limiter/list-types.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
 
 /** Which policy a call by key is for. */
 export interface ByKeyOptions<Name extends string = string> {

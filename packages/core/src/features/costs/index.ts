@@ -1,11 +1,11 @@
+import type { Quota } from '../../algorithms/quota-types.ts'
+import { maxUnits } from '../../algorithms/verbs.ts'
 import { formatValue } from '../../common/errors.ts'
 import { andThen } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { Complete } from '../../http/pipeline/compiled.ts'
 import type { Read } from '../../http/pipeline/request-sources.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
-import { maxUnits } from '../../steps/verbs.ts'
 import { selectors } from '../selectors/index.ts'
 import { type CostOptions, costReader } from './request-cost.ts'
 

@@ -1,10 +1,10 @@
+import { checkUnits } from '../../algorithms/verbs.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, checked } from '../../common/maybe-promise.ts'
 import type { Read, RequestSources } from '../../http/pipeline/request-sources.ts'
 import type { RequestReader } from '../../http/requests/reader.ts'
 import { checkReturnedCost } from '../../http/requests/returned.ts'
-import { checkUnits } from '../../steps/verbs.ts'
 import { splitSelector } from '../selectors/selector-syntax.ts'
 import { parameterReader } from '../selectors/selectors.ts'
 

@@ -1,6 +1,6 @@
+import type { Decision } from '../../algorithms/decision.ts'
 import { notify } from '../../common/listener.ts'
 import type { Logger } from '../../common/warn.ts'
-import type { Decision } from '../../decisions/decision.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
 export interface DecisionEvent<R, Name extends string = string> {

@@ -1,6 +1,6 @@
+import type { Decision } from '../../algorithms/decision.ts'
 import { hash32 } from '../../common/digest.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
-import type { Decision } from '../../decisions/decision.ts'
 import { seconds } from '../../http/headers/headers.ts'
 
 /**

@@ -1,5 +1,5 @@
+import { NONE } from '../../algorithms/decision-of.ts'
 import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
-import { NONE } from '../../decisions/decision-of.ts'
 import { readingOne } from '../../http/pipeline/check.ts'
 import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
 import type { Read } from '../../http/pipeline/request-sources.ts'

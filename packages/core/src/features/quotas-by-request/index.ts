@@ -1,14 +1,14 @@
 import { checkQuota } from '../../algorithms/algorithm.ts'
+import type { Decision } from '../../algorithms/decision.ts'
+import { lookupActionOf } from '../../algorithms/degraded-quota.ts'
+import type { Quota } from '../../algorithms/quota-types.ts'
 import { formatValue } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, andThen, checked, type MaybePromise } from '../../common/maybe-promise.ts'
-import type { Decision } from '../../decisions/decision.ts'
 import type { Complete, HttpPolicy, PolicyBuilder } from '../../http/pipeline/compiled.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED, type Draft } from '../../http/pipeline/verdict.ts'
 import type { Acquisition } from '../../policies/policy.ts'
-import { lookupActionOf } from '../../quotas/degraded-quota.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
 
 /** The quota of a policy, also by a function. */
 export interface QuotaOptions<R> {

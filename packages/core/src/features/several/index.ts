@@ -6,7 +6,7 @@ import { listedHeaders } from '../../http/pipeline/listed-headers.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { checkAtMost } from '../../policies/count.ts'
 import { namesOf } from '../../policies/state-names.ts'
-import { checkTiers, type Tier } from '../../quotas/tiers.ts'
+import { checkTiers, type Tier } from '../../policies/tiers.ts'
 import { matching } from '../matching/index.ts'
 import { emptyMatcher, firstOf, groupsOf, type TieredPolicy } from './tiers.ts'
 

@@ -1,7 +1,7 @@
-import { spilling } from '../../checks/spill.ts'
 import { andThen } from '../../common/maybe-promise.ts'
 import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
+import { spilling } from '../../policies/spill.ts'
 import { checkSpills, type Targets } from '../../policies/spill-targets.ts'
 import { blockListOf, blocks } from '../blocks/index.ts'
 

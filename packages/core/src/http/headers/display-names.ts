@@ -1,4 +1,4 @@
-import type { Decision } from '../../decisions/decision.ts'
+import type { Decision } from '../../algorithms/decision.ts'
 import type { RequestState } from '../requests/request-state.ts'
 
 /** The names in headers of policies whose name another limiter on the same request has. */

@@ -1,7 +1,7 @@
+import type { Decision } from '../../algorithms/decision.ts'
+import { isBlockList } from '../../algorithms/penalty/block-list.ts'
+import type { Quota } from '../../algorithms/quota-types.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
-import type { Decision } from '../../decisions/decision.ts'
-import { isBlockList } from '../../quotas/block-list.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
 import type { Header } from './plain-join.ts'
 import { integer, MOST_INTEGER, quoted } from './structured.ts'
 

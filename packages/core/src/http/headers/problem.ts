@@ -1,5 +1,5 @@
-import type { Decision } from '../../decisions/decision.ts'
-import { NONE } from '../../decisions/decision-of.ts'
+import type { Decision } from '../../algorithms/decision.ts'
+import { NONE } from '../../algorithms/decision-of.ts'
 import { type ShownNames, shownName } from './display-names.ts'
 import { type Header, seconds } from './headers.ts'
 

@@ -1,5 +1,5 @@
-import { acquirer } from '../../checks/acquisition.ts'
-import { SYNC_CALLS } from '../../checks/sync-calls.ts'
+import { acquirer } from '../../policies/acquisition.ts'
+import { SYNC_CALLS } from '../../policies/sync-calls.ts'
 import type { Seams } from './seams.ts'
 
 /** The layer of features that refund, or consume of several policies: it brings the calls of a store in memory. */

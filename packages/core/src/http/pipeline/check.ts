@@ -1,5 +1,5 @@
+import { NONE } from '../../algorithms/decision-of.ts'
 import type { MaybePromise } from '../../common/maybe-promise.ts'
-import { NONE } from '../../decisions/decision-of.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import type { RequestParts } from '../requests/parts.ts'
 import type { CompiledPolicy, HttpCheck, HttpPolicy } from './compiled.ts'

@@ -1,6 +1,6 @@
+import type { Quota } from '../../algorithms/quota-types.ts'
 import type { MaybePromise } from '../../common/maybe-promise.ts'
 import type { Policy, PolicyCheck, StoreConfig } from '../../policies/policy.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
 import type { Registration } from '../../stores/registry.ts'
 import type { HeaderItem } from '../headers/header-item.ts'
 import type { DenialBuilder } from '../headers/problem.ts'

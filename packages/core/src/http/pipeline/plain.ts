@@ -1,6 +1,6 @@
+import { NONE } from '../../algorithms/decision-of.ts'
 import { checkNames, givenOptions } from '../../common/options.ts'
 import type { Logger } from '../../common/warn.ts'
-import { NONE } from '../../decisions/decision-of.ts'
 import { checkPrefix } from '../addresses/address.ts'
 import { frameworkAddress } from '../addresses/framework-address.ts'
 import { denialBuilder } from '../headers/problem.ts'

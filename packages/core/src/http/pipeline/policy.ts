@@ -1,6 +1,6 @@
-import { NONE } from '../../decisions/decision-of.ts'
+import { NONE } from '../../algorithms/decision-of.ts'
+import type { Quota } from '../../algorithms/quota-types.ts'
 import { checkPolicyName, policyOf } from '../../policies/policy-of.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
 import { headerItem, type UnitOptions } from '../headers/header-item.ts'
 import type { ChosenQuota, CompiledPolicy, PolicyBuilder } from './compiled.ts'
 import type { Building } from './seams.ts'

@@ -1,5 +1,5 @@
+import type { Quota } from '../../algorithms/quota-types.ts'
 import { formatValue, QuotaError } from '../../common/errors.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
 import { type DenialBuilder, denialBuilder, type ProblemType, problemOf } from '../headers/problem.ts'
 import type { Seams } from './seams.ts'
 

@@ -1,7 +1,7 @@
+import type { Quota } from '../../algorithms/quota-types.ts'
 import type { MaybePromise } from '../../common/maybe-promise.ts'
 import type { Logger } from '../../common/warn.ts'
 import type { Acquisition, StoreConfig } from '../../policies/policy.ts'
-import type { Quota } from '../../quotas/quota-types.ts'
 import type { Registration } from '../../stores/registry.ts'
 import type { Store } from '../../stores/store.ts'
 import type { ShownNames } from '../headers/display-names.ts'

@@ -1,6 +1,6 @@
+import type { Decision } from '../../algorithms/decision.ts'
+import { NONE } from '../../algorithms/decision-of.ts'
 import type { MaybePromise } from '../../common/maybe-promise.ts'
-import type { Decision } from '../../decisions/decision.ts'
-import { NONE } from '../../decisions/decision-of.ts'
 import type { Header } from '../headers/headers.ts'
 import type { Denial } from '../headers/problem.ts'
 

@@ -1,5 +1,5 @@
-import type { Decision } from '../../decisions/decision.ts'
-import { NONE } from '../../decisions/decision-of.ts'
+import type { Decision } from '../../algorithms/decision.ts'
+import { NONE } from '../../algorithms/decision-of.ts'
 import { type PathReadings, readPath } from './path.ts'
 import type { RequestReader } from './reader.ts'
 import type { RequestState } from './request-state.ts'
