@@ -1,3 +1,6 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { START } from '@spillway/conformance'
 import { fixedWindow, perDay, slidingWindow } from '@spillway/core'
 import type pg from 'pg'
@@ -5,7 +8,7 @@ import { expect, test } from 'vitest'
 import { until } from '../../../test/services/redis-cluster.ts'
 import { migrate } from '../src/index.ts'
 import { VERSION } from '../src/migration.ts'
-import { pool, take } from './database.ts'
+import { pool, server, take } from './database.ts'
 import { unhurried } from './unhurried.ts'
 
 // A migration of a database in use: other transactions are open, and other processes count.
@@ -78,6 +81,51 @@ test('does nothing if a later version has run while it waited', async () => {
   client.release()
   await migrated
   expect(await versionOf('later_first')).toBe(99)
+})
+
+/** Stops the migration of a process named `dying` amid its statements, until the returned function is called. */
+async function stopAmidMigration(): Promise<() => Promise<void>> {
+  const client = await pool.connect()
+  await client.query(`
+    CREATE FUNCTION stopped() RETURNS event_trigger LANGUAGE plpgsql SET lock_timeout = 0 AS $$ BEGIN
+      IF current_setting('application_name') = 'dying' THEN PERFORM pg_advisory_xact_lock(7); END IF;
+    END $$;
+    CREATE EVENT TRIGGER stopped ON ddl_command_end WHEN TAG IN ('CREATE FUNCTION') EXECUTE FUNCTION stopped()`)
+  await client.query('SELECT pg_advisory_lock(7)')
+  return async () => {
+    await client.query('SELECT pg_advisory_unlock(7); DROP EVENT TRIGGER stopped; DROP FUNCTION stopped')
+    client.release()
+  }
+}
+
+test.each([
+  ['and the server completes what it sent', 'SELECT'],
+  [
+    'and the server ends its connection',
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dying'`,
+  ],
+])('a process is killed while it migrates, %s: others count on, and migrate', async (what, afterwards) => {
+  const table = what.includes('ends') ? 'ended' : 'completed'
+  await migrate(pool, { table })
+  await setVersion(pool, table, VERSION - 1)
+  const store = unhurried(pool, { table })
+  const goOn = await stopAmidMigration()
+  const file = fileURLToPath(new URL('migrating.ts', import.meta.url))
+  const dying = fork(file, [JSON.stringify(server.config), table], { execArgv: ['--import', 'tsx'] })
+  const stopped = `SELECT FROM pg_stat_activity WHERE application_name = 'dying' AND wait_event = 'advisory'`
+  await until(async () => (await pool.query(stopped)).rowCount === 1)
+  dying.kill('SIGKILL')
+  await once(dying, 'exit')
+
+  const taken = take(store, 'a')
+  const waiting = `SELECT FROM pg_stat_activity WHERE application_name <> 'dying' AND wait_event = 'advisory'`
+  await until(async () => (await pool.query(waiting)).rowCount === 1)
+  // Calls of processes that need not migrate do not wait for it.
+  await pool.query(`SELECT * FROM ${table}_consume('b', 10, '1 day')`)
+  await pool.query(afterwards)
+  await goOn()
+  expect((await taken)[0]).toMatchObject({ allowed: true })
+  expect(await versionOf(table)).toBe(VERSION)
 })
 
 // Reproduces a bug: all of any number of calls were allowed.
