@@ -21,8 +21,9 @@ export async function bundle(name, planted, source = 'main.ts') {
       const texts = planted?.replaced.filter(([, , file = planted.file]) => id === join(packages, file)) ?? []
       let code = texts.length > 0 ? readFileSync(id, 'utf8') : null
       for (const [text, by] of texts) {
-        if (!code?.includes(text)) throw new Error(`planted defect "${planted?.name}": ${id} has no ${text}`)
-        code = code.replace(text, by)
+        const times = (code?.split(text).length ?? 1) - 1
+        if (times !== 1) throw new Error(`planted defect "${planted?.name}": ${id} has ${times} times ${text}`)
+        code = /** @type {string} */ (code).replace(text, by)
       }
       return code
     },

@@ -28,14 +28,22 @@ export const POSTGRES_DEFECTS: readonly Planted[] = [
     file: 'postgres/src/coalesce.ts',
     seed: 2147483674,
     property: 'denialsAreTrue',
-    replaced: [['const answer = answers[i] as', 'const answer = answers[batch.length - 1 - i] as']],
+    replaced: [
+      [
+        'i) => {\n        const answer = answers[i] as',
+        'i) => {\n        const answer = answers[batch.length - 1 - i] as',
+      ],
+    ],
   },
   {
     name: 'an expired call of PostgreSQL is sent',
     file: 'postgres/src/coalesce.ts',
     seed: 2147483672,
     property: 'expiredCallsAreNotSent',
-    replaced: [['if (waiting.delete(each)) each.reject', 'if (each.stop === each.reject) each.reject']],
+    replaced: [
+      ['if (waiting.delete(each)) each.reject', 'if (each.stop === each.reject) each.reject'],
+      ['calls.filter(({ deadline }) => !isExpired(deadline))', 'calls', 'postgres/src/store.ts'],
+    ],
   },
   {
     name: 'a list of PostgreSQL shows the units of other keys',

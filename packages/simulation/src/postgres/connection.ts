@@ -28,6 +28,9 @@ const ROUND_TRIPS = 3
 /** The option `connectionTimeoutMillis` of the pool: without it, a connection that goes silent while it opens stays for ever. */
 const OPENS_IN_MS = 2_000
 
+/** After how long TCP gives up what the other end does not acknowledge, in microseconds: `net.ipv4.tcp_retries2` is 15. */
+export const GIVEN_UP_IN = 925_000_000
+
 /**
  * A pooled connection of `pg`: one statement at a time, the others wait. If the network breaks it, the statement under way
  * fails, whether it has been executed or not; if the process closes it, the server executes what was sent.
@@ -153,6 +156,7 @@ export class Connection implements PgClient {
         world.at(server.frozenUntil, arrive)
         return
       }
+      if (this.isSilent) world.at(world.now + GIVEN_UP_IN, () => this.cut())
       const isReset = !server.isUp
       server.sessions.add(this)
       if (isLost || isReset) onLost()
