@@ -32,7 +32,8 @@ const PROBES_PER_CONNECTION = 15
 /** How often more for PostgreSQL: a migration waits a minute for a connection that goes silent. */
 const PROBES_OF_MIGRATION = 80
 const PROBE_INTERVAL = 1_000_000
-/** How often more for connections that are silent: a store closes four of them at once, and TCP the others. */
+/** How many silent connections a store closes, and how often more it is called if there are more: TCP ends the others. */
+const CLOSED = 4
 const PROBES_OF_TCP = GIVEN_UP_IN / PROBE_INTERVAL
 
 /** Runs a scenario, and checks all properties. */
@@ -50,7 +51,9 @@ export async function simulate(scenario: Scenario): Promise<Report> {
     await world.runUntil(calm)
     simulation.calm()
     const { postgres } = setting
-    const most = PROBES + (postgres ? PROBES_OF_MIGRATION + PROBES_PER_CONNECTION * postgres.pool + PROBES_OF_TCP : 0)
+    const isLeftToTcp = faults.filter(({ kind }) => kind === 'silent connections').length > CLOSED
+    const ofPostgres = PROBES_OF_MIGRATION + PROBES_PER_CONNECTION * (postgres?.pool ?? 0)
+    const most = PROBES + (postgres ? ofPostgres : 0) + (isLeftToTcp ? PROBES_OF_TCP : 0)
     for (let i = 0; i < most && !(await isAnswered(simulation)); i++);
     beginAll(simulation, 'release')
     await world.runUntil(world.now + 5 * PROBE_INTERVAL)
