@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalid, QuotaError } from '../common/errors.ts'
 import { LONGEST, type Micros } from '../common/time.ts'
 import type { BucketQuota, Quota } from './quota-types.ts'
 import type { Verb } from './step-options.ts'
@@ -27,10 +27,7 @@ export function checkCost(cost: unknown, quota: Quota, verb: Verb): number {
 /** Checks a number of units that is the same for all policies; `what` names it in the error. */
 export function checkUnits(units: unknown, what = 'cost'): number {
   if (typeof units === 'number' && Number.isSafeInteger(units) && units >= 1) return units
-  throw new QuotaError(
-    'ERR_SPILLWAY_COST',
-    `${what} must be a whole number of units, 1 or more; got ${formatValue(units)}.`,
-  )
+  throw invalid('ERR_SPILLWAY_COST', `${what} must be a whole number of units, 1 or more`, units)
 }
 
 /** The time in which one unit of a bucket, or of a key that warms up, refills. */
@@ -48,8 +45,9 @@ export const maxCharge = (quota: Quota): number =>
 /** Checks a key: text that identifies a client. An empty key would count all clients as one. */
 export function checkKey(key: unknown): string {
   if (typeof key === 'string' && key !== '') return key
-  throw new QuotaError(
+  throw invalid(
     'ERR_SPILLWAY_KEY',
-    `key must be a non-empty string that says whom to count, such as a user id or an address; got ${formatValue(key)}.`,
+    'key must be a non-empty string that says whom to count, such as a user id or an address',
+    key,
   )
 }

@@ -80,6 +80,14 @@ export class QuotaError extends RangeError {
   }
 }
 
+/** The error for a value: the rule that it breaks, the value, and what to write instead. */
+export const invalid = (code: ErrorCode, rule: string, value: unknown, instead?: string): QuotaError =>
+  new QuotaError(code, `${rule}; got ${formatValue(value)}.${instead ? ` ${instead}` : ''}`)
+
+/** The same for an option. */
+export const invalidOption = (rule: string, value: unknown, instead?: string): QuotaError =>
+  invalid('ERR_SPILLWAY_OPTION', rule, value, instead)
+
 /**
  * Why there was no answer: the store failed; it took too long; the client had no free connection for the call; or the
  * circuit was open, so that the store was not asked.

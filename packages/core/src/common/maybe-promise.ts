@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from './errors.ts'
+import { invalidOption } from './errors.ts'
 
 /** A value, or a promise of it: an in-memory store answers in the same tick, and so does everything that waits for it. */
 export type MaybePromise<T> = T | Promise<T>
@@ -37,10 +37,7 @@ export const failing =
 
 function fail(thrown: unknown): never {
   if (typeof thrown === 'object' && thrown !== null) throw thrown
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `functions of the options must throw an Error; got ${formatValue(thrown)}.`,
-  )
+  throw invalidOption('functions of the options must throw an Error', thrown)
 }
 
 /** The result of a call, or what `failed` returns if it throws or rejects. */

@@ -1,4 +1,4 @@
-import { type ErrorCode, formatValue, QuotaError } from './errors.ts'
+import { type ErrorCode, formatValue, invalid, invalidOption, QuotaError } from './errors.ts'
 
 /**
  * Throws a QuotaError if `options` is not an object, has an unknown name, or has `null` for an option: only `undefined` counts
@@ -38,11 +38,8 @@ export const givenOptions = (options: object, names: readonly string[]): object 
  */
 export function checkObject(where: string, options: unknown): asserts options is object {
   if (isObject(options) && !Array.isArray(options) && (Object.keys(options).length > 0 || isPlain(options))) return
-  const hint = options instanceof Promise ? ' Await it first.' : ''
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${where} takes an object of options; got ${formatValue(options)}.${hint}`,
-  )
+  const hint = options instanceof Promise ? 'Await it first.' : ''
+  throw invalidOption(`${where} takes an object of options`, options, hint)
 }
 
 /** Whether an object is a literal, also one of another realm. */
@@ -56,14 +53,14 @@ export function checkFunctions<T extends object>(options: T, names: readonly str
   for (const name of names) {
     const value: unknown = options[name as keyof T]
     if ((value === undefined && !required) || typeof value === 'function') continue
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be a function; got ${formatValue(value)}.`)
+    throw invalidOption(`${name} must be a function`, value)
   }
 }
 
 /** Checks a boolean option; `name` names it in the error. */
 export function checkBoolean(name: string, value: unknown, whenUnset = false): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? whenUnset
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `${name} must be true or false; got ${formatValue(value)}.`)
+  throw invalidOption(`${name} must be true or false`, value)
 }
 
 /** The largest number that an error proposes: two of them are still added exactly. */
@@ -73,22 +70,19 @@ const MOST_PROPOSED = 2 ** 52
  * Checks that a number of a quota is whole, and `least` or more; a fraction of a unit could not be refunded exactly. `instead`
  * ends the error in place of the nearest whole number.
  */
-export const checkWhole = (what: string, value: unknown, least: number, instead = ''): number =>
+export const checkWhole = (what: string, value: unknown, least: number, instead?: string): number =>
   checkedWhole('ERR_SPILLWAY_QUOTA', what, value, least, instead)
 
 /** Checks that a count, which is no number of a quota, is whole, and `least` or more. */
 export const checkCount = (what: string, value: unknown, least: number): number =>
   checkedWhole('ERR_SPILLWAY_OPTION', what, value, least)
 
-function checkedWhole(code: ErrorCode, what: string, value: unknown, least: number, instead = ''): number {
+function checkedWhole(code: ErrorCode, what: string, value: unknown, least: number, instead?: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
   const nearest = Number.isFinite(value)
-    ? ` Use ${Math.min(Math.max(Math.round(value as number), least), MOST_PROPOSED)}.`
+    ? `Use ${Math.min(Math.max(Math.round(value as number), least), MOST_PROPOSED)}.`
     : ''
-  throw new QuotaError(
-    code,
-    `${what} must be a whole number, ${least} or more; got ${formatValue(value)}.${instead === '' ? nearest : instead}`,
-  )
+  throw invalid(code, `${what} must be a whole number, ${least} or more`, value, instead || nearest)
 }
 
 /** Whether all values are whole numbers, 1 or more. */

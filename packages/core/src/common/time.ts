@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from './errors.ts'
+import { invalid, invalidOption } from './errors.ts'
 
 /**
  * A moment or a span in whole microseconds. A moment counts from 1970 by the store's clock: about 1.8e15 today, exact in a
@@ -30,9 +30,10 @@ const MICROS_PER: Record<string, Micros> = { ms: 1e3, s: 1e6, m: 60e6, h: 3_600e
 export function micros(duration: Duration, what: string): Micros {
   const micros = Math.round(inMicros(duration))
   if (micros >= 1 && micros <= LONGEST) return micros
-  throw new QuotaError(
+  throw invalid(
     'ERR_SPILLWAY_DURATION',
-    `${what} must be a positive duration, at most 95 years: milliseconds, or a number with ms, s, m, h or d such as '10s'; got ${formatValue(duration)}.`,
+    `${what} must be a positive duration, at most 95 years: milliseconds, or a number with ms, s, m, h or d such as '10s'`,
+    duration,
   )
 }
 
@@ -48,8 +49,5 @@ function inMicros(duration: unknown): number {
 /** Checks the time that a clock has returned: kernels would count by another value without an error. */
 export function checkTime(clock: string, now: unknown): Micros {
   if (typeof now === 'number' && Number.isSafeInteger(now) && now >= 0) return now
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${clock} must return whole microseconds since 1970, such as Date.now() * 1000; got ${formatValue(now)}.`,
-  )
+  throw invalidOption(`${clock} must return whole microseconds since 1970, such as Date.now() * 1000`, now)
 }

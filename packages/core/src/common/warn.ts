@@ -1,4 +1,4 @@
-import { formatValue, QuotaError, type WarningCode, withLink } from './errors.ts'
+import { invalidOption, type WarningCode, withLink } from './errors.ts'
 import { maybePromise } from './maybe-promise.ts'
 import { oncePer } from './once-per.ts'
 import { processState } from './process-state.ts'
@@ -42,10 +42,7 @@ export function warnOnce(logger: Logger, code: WarningCode, message: string, det
 /** Checks a logger. Default: the console. */
 export function checkLogger(logger: unknown = console): Logger {
   if (typeof (logger as Logger | null)?.warn === 'function') return logger as Logger
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `logger must have a method warn(message), as console has; got ${formatValue(logger)}.`,
-  )
+  throw invalidOption('logger must have a method warn(message), as console has', logger)
 }
 
 const loggers = (): WeakMap<object, Logger> => processState('loggers', () => new WeakMap())

@@ -1,7 +1,7 @@
 // What the lean entries of adapters are made of: the plain way of a request, and the features that an app names. Such an app
 // bundles and runs no other.
 
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption } from '../common/errors.ts'
 import { headerForms as forms, type HeaderTypes } from '../features/header-forms/index.ts'
 import { settling as corrections, type SettlingTypes } from '../features/settling/index.ts'
 import type { PreparingStore, Store } from '../stores/store.ts'
@@ -94,5 +94,5 @@ export function creatorOf<K extends Framework, P extends AdapterParts<K['request
 
 function partsOf(feature: Feature): Partial<AdapterParts<unknown>> {
   if ((feature as Partial<Feature> | undefined)?.layers) return feature.parts ?? {}
-  throw new QuotaError('ERR_SPILLWAY_OPTION', `createRateLimit takes features; got ${formatValue(feature)}.`)
+  throw invalidOption('createRateLimit takes features', feature)
 }

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { formatValue, invalidOption, QuotaError } from '../common/errors.ts'
 import { all, andThen } from '../common/maybe-promise.ts'
 import { actualsOf, type Costs } from '../policies/costs.ts'
 import { MOST_POLICIES } from '../policies/count.ts'
@@ -23,10 +23,7 @@ export async function consumeAll(
   takes: readonly (readonly [limiter: LeanLimiter, key: string, cost?: number | Costs])[],
 ): Promise<Reservation<ActualCosts>> {
   if (!Array.isArray(takes) || !takes.every(Array.isArray)) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `consumeAll takes a list of [limiter, key, cost] triples: consumeAll([[limiter, key]]); got ${formatValue(takes)}.`,
-    )
+    throw invalidOption('consumeAll takes a list of [limiter, key, cost] triples: consumeAll([[limiter, key]])', takes)
   }
   const { length } = takes
   const found = takes.map(([limiter, key, cost = 1]) => {

@@ -1,6 +1,6 @@
 import type { Decision } from '../algorithms/decision.ts'
 import { checkKey } from '../algorithms/verbs.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption } from '../common/errors.ts'
 import { checkOptions } from '../common/guess.ts'
 import type { Awaitable } from '../common/maybe-promise.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
@@ -79,13 +79,10 @@ export function limitStream<T>(
 function checkSources(source: unknown, limiter: unknown): void {
   const read = source as Partial<AsyncIterable<unknown> & Iterable<unknown>> | null | undefined
   if (typeof (read?.[Symbol.asyncIterator] ?? read?.[Symbol.iterator]) !== 'function') {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `limitStream takes an iterable; got ${formatValue(source)}.`)
+    throw invalidOption('limitStream takes an iterable', source)
   }
   if (typeof (limiter as Partial<RateLimiter> | null | undefined)?.reserve === 'function') return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `limitStream limiter must be built by rateLimiter; got ${formatValue(limiter)}.`,
-  )
+  throw invalidOption('limitStream limiter must be built by rateLimiter', limiter)
 }
 
 /** Units that are reserved in advance. */

@@ -1,7 +1,7 @@
 import { blockListName } from '../algorithms/penalty/block-list.ts'
 import { BLOCK_LIST } from '../algorithms/penalty/block-list-quota.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption, QuotaError } from '../common/errors.ts'
 import { checkOptions, hintOfPeer } from '../common/guess.ts'
 import type { Awaitable } from '../common/maybe-promise.ts'
 import { checkBoolean, isObject } from '../common/options.ts'
@@ -96,10 +96,7 @@ export function namedPolicies(options: RateLimiterOptions, storeConfig: StoreCon
   if (name !== undefined) checkPolicyName(name)
   const names = isObject(quotas) && !Array.isArray(quotas) ? Object.keys(quotas) : []
   if (names.length === 0) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `quotas must name at least one quota: { burst: perSecond(10) }; got ${formatValue(quotas)}.`,
-    )
+    throw invalidOption('quotas must name at least one quota: { burst: perSecond(10) }', quotas)
   }
   checkAtMost('quotas', names.length)
   const policies = Object.entries(quotas).map(([each, quota]) =>

@@ -1,7 +1,7 @@
 import { decider, stepFor } from '../algorithms/algorithm.ts'
 import { blockListOf, shownPolicies } from '../algorithms/penalty/block-list.ts'
 import { blockedMsOf } from '../algorithms/penalty/decide-penalty.ts'
-import { formatValue, QuotaError, StoreError } from '../common/errors.ts'
+import { formatValue, invalidOption, QuotaError, StoreError } from '../common/errors.ts'
 import { checkOptions } from '../common/guess.ts'
 import { setLongTimeout } from '../common/long-timeout.ts'
 import { promised } from '../common/maybe-promise.ts'
@@ -105,10 +105,7 @@ function policyNamed(policies: readonly Policy[], wanted: string | undefined): P
     )
   }
   const names = policies.map(({ name }) => formatValue(name)).join(', ')
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `list: policy must be the name of one policy of this limiter, ${names}; got ${formatValue(wanted)}.`,
-  )
+  throw invalidOption(`list: policy must be the name of one policy of this limiter, ${names}`, wanted)
 }
 
 function listOf(store: Store): NonNullable<Store['list']> {

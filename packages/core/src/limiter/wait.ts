@@ -1,7 +1,7 @@
 import type { Decision } from '../algorithms/decision.ts'
 import { isBlockList } from '../algorithms/penalty/block-list.ts'
 import type { OnClientClosed } from '../common/client-closed.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption } from '../common/errors.ts'
 import { type Signal, whenAborted } from '../common/signal.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
 import { acquire } from '../policies/acquisition.ts'
@@ -30,10 +30,7 @@ export function checkSignal(signal: unknown): Signal | undefined {
   const { aborted, addEventListener, removeEventListener } = signal as Partial<Signal>
   const methods = [addEventListener, removeEventListener]
   if (typeof aborted === 'boolean' && methods.every((method) => typeof method === 'function')) return signal as Signal
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `signal must be an AbortSignal, such as the signal of an AbortController; got ${formatValue(signal)}.`,
-  )
+  throw invalidOption('signal must be an AbortSignal, such as the signal of an AbortController', signal)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { PreparedTake } from '../algorithms/prepared-take.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
 import { checkUnits } from '../algorithms/verbs.ts'
 import { hasMethod } from '../common/by-hand.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption } from '../common/errors.ts'
 import { checkTime } from '../common/time.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { Store } from '../stores/store.ts'
@@ -59,8 +59,5 @@ function prepared(store: Store, policy: string, step: Step): PreparedTake {
   if (!preparesTakes(store)) return UNPREPARED
   const take: unknown = store.prepareSync(policy, step)
   if (['look', 'commit', 'take'].every((name) => hasMethod(take, name))) return take as PreparedTake
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `prepareSync of a store must return an object with look, commit and take; got ${formatValue(take)}.`,
-  )
+  throw invalidOption('prepareSync of a store must return an object with look, commit and take', take)
 }

@@ -1,6 +1,6 @@
 import type { Verb } from '../algorithms/step-options.ts'
 import { needsUnits } from '../algorithms/verbs.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { formatValue, invalid, QuotaError } from '../common/errors.ts'
 import { guess } from '../common/guess.ts'
 import type { ActualOf, Policy, PolicyCheck } from './policy.ts'
 import type { Targets } from './spill-targets.ts'
@@ -57,10 +57,7 @@ export function actualsOf(named: NamedPolicies, actual: number | Costs | undefin
 /** Checks an actual cost. */
 export function checkActual(actual: unknown): number {
   if (typeof actual === 'number' && Number.isSafeInteger(actual) && actual >= 0) return actual
-  throw new QuotaError(
-    'ERR_SPILLWAY_COST',
-    `what it really cost must be a whole number of units, 0 or more; got ${formatValue(actual)}.`,
-  )
+  throw invalid('ERR_SPILLWAY_COST', 'what it really cost must be a whole number of units, 0 or more', actual)
 }
 
 function checkCosts({ names }: NamedPolicies, costs: unknown): ReadonlyMap<string, number> {

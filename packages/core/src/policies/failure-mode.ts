@@ -1,5 +1,5 @@
 import type { Decision } from '../algorithms/decision.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption } from '../common/errors.ts'
 
 /** A fallback limiter, which decides while a store does not answer; any `RateLimiter` is one. */
 export interface FallbackLimiter {
@@ -25,8 +25,5 @@ const MODES: readonly unknown[] = ['local', 'allow', 'deny', 'throw']
 export function checkStoreError(option: unknown): StoreErrorOption {
   if (MODES.includes(option)) return option as StoreErrorOption
   if (typeof option === 'object' && option !== null && 'consume' in option) return option as FallbackLimiter
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `onStoreError must be 'local', 'allow', 'deny', 'throw' or a limiter to ask instead; got ${formatValue(option)}.`,
-  )
+  throw invalidOption("onStoreError must be 'local', 'allow', 'deny', 'throw' or a limiter to ask instead", option)
 }

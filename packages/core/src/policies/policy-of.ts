@@ -1,6 +1,6 @@
 import { algorithmOf, checkConsumable, checkQuota } from '../algorithms/algorithm.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption } from '../common/errors.ts'
 import { ConsumeSteps } from './consume-steps.ts'
 import type { Checks, Policy, PolicyCheck, StoreConfig } from './policy.ts'
 
@@ -27,10 +27,7 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
 
 export function checkPolicyName(name: unknown): void {
   if (typeof name === 'string' && /^[\x20-\x7e]{1,100}$/.test(name)) return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `a policy name goes into headers: 1 to 100 printable ASCII characters, such as "per-user"; got ${formatValue(name)}.`,
-  )
+  throw invalidOption('a policy name goes into headers: 1 to 100 printable ASCII characters, such as "per-user"', name)
 }
 
 /** Reports whether requests wait in a queue: the bucket accepts more units than it allows immediately. */

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption } from '../common/errors.ts'
 import { checkFunctions } from '../common/options.ts'
 import type { PreparingStore, Store, StoreScope, SyncStore } from './store.ts'
 
@@ -27,9 +27,9 @@ export function checkIsStore(what: string, store: unknown): asserts store is Sto
     if (isSync(store as Store)) checkFunctions(store as SyncStore, ['takeSync', 'deleteSync'], true)
     return
   }
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${what} must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis; got ${formatValue(store)}.`,
+  throw invalidOption(
+    `${what} must be a store, such as memoryStore(), or redisStore(client) from @spillway/redis`,
+    store,
   )
 }
 

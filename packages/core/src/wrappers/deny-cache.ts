@@ -1,5 +1,5 @@
 import { runKernel, takenOf } from '../algorithms/algorithm.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption } from '../common/errors.ts'
 import { evictOldest } from '../common/eviction.ts'
 import { checkOptions } from '../common/guess.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
@@ -59,7 +59,7 @@ export function withDenyCache(store: Store, options: DenyCacheOptions = {}): Sto
   const maxKeys = checkCount('maxKeys', options.maxKeys ?? 10_000, 1)
   const validMs = options.for === false ? -1 : micros(options.for ?? '1s', 'for') / 1000
   if (typeof scope !== 'object' || scope === null) {
-    throw new QuotaError('ERR_SPILLWAY_OPTION', `scope must be an object; got ${formatValue(scope)}.`)
+    throw invalidOption('scope must be an object', scope)
   }
   const cache = cacheOf(scope)
   const { denials } = cache

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption, QuotaError } from '../common/errors.ts'
 import { checkFunctions } from '../common/options.ts'
 import type { StateKey, Store } from '../stores/store.ts'
 import { checkIsStore } from '../stores/store-kinds.ts'
@@ -33,10 +33,7 @@ export function withHashedKeys(store: Store, hash: (key: string) => string): Sto
 function checkHash(hash: unknown): string {
   if (typeof hash === 'string') return hash
   const hint = hash instanceof Promise ? 'Use a hash that needs no promise' : "Encode it, such as by digest('hex')"
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `withHashedKeys: hash must return a string; got ${formatValue(hash)}. ${hint}.`,
-  )
+  throw invalidOption('withHashedKeys: hash must return a string', hash, `${hint}.`)
 }
 
 /** Checks a secret that keys are hashed with; `what` names the store in the error. */

@@ -1,6 +1,6 @@
 import { checkQuota, stepFor } from '../algorithms/algorithm.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
-import { formatValue, QuotaError } from '../common/errors.ts'
+import { invalidOption, QuotaError } from '../common/errors.ts'
 import { checkOptions } from '../common/guess.ts'
 import { checkCount, checkFunctions } from '../common/options.ts'
 import { monotonicMs } from '../common/time.ts'
@@ -121,8 +121,5 @@ const unitsOf = (step: BucketStep, hold: number): number => Math.ceil((hold * sc
 
 function checkMargin(what: string, margin: unknown = 0.01): number {
   if (typeof margin === 'number' && margin > 0 && margin <= 0.5) return margin
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${what} margin must be a number above 0 and at most 0.5, such as 0.01 for 1 %; got ${formatValue(margin)}.`,
-  )
+  throw invalidOption(`${what} margin must be a number above 0 and at most 0.5, such as 0.01 for 1 %`, margin)
 }

@@ -30,7 +30,7 @@ function sameRate(limit: number, per: Duration, perMicros: Micros): string {
     const longer = `${Number((Number.parseFloat(String(per)) * times).toFixed(9))}${unit}`
     const burst = Math.max(Math.round(limit), 1)
     const bursts = burst === units ? '' : `, burst: ${burst}`
-    return ` For this rate, write tokenBucket({ limit: ${units}, per: ${unit === '' ? longer : `'${longer}'`}${bursts} }).`
+    return `For this rate, write tokenBucket({ limit: ${units}, per: ${unit === '' ? longer : `'${longer}'`}${bursts} }).`
   }
   return ''
 }

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalid } from '../../common/errors.ts'
 import { checkOptions } from '../../common/guess.ts'
 import { checkWhole } from '../../common/options.ts'
 import { micros } from '../../common/time.ts'
@@ -26,8 +26,10 @@ export function warmingUp(options: WarmingUpOptions): WarmUpQuota {
   const period = micros(options.warmUpPeriod, 'warmingUp warmUpPeriod')
   if (period <= LONGEST_WARM_UP)
     return warming(warmUpQuota('warmingUp', { burst, half: Math.ceil(period / 2), ...ticks }))
-  throw new QuotaError(
+  throw invalid(
     'ERR_SPILLWAY_QUOTA',
-    `warmingUp warmUpPeriod must be at most '2h', so that it is counted exactly; got ${formatValue(options.warmUpPeriod)}. Use '2h' or less.`,
+    "warmingUp warmUpPeriod must be at most '2h', so that it is counted exactly",
+    options.warmUpPeriod,
+    "Use '2h' or less.",
   )
 }

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { formatValue, invalid, QuotaError } from '../../common/errors.ts'
 import { checkOptions } from '../../common/guess.ts'
 import { checkWhole } from '../../common/options.ts'
 import { micros, microsOrZero } from '../../common/time.ts'
@@ -46,10 +46,7 @@ export function fixedWindow(options: FixedWindowOptions): BucketQuota | SlidingW
 
 function isAlignedToFirst({ align = 'clock', offset }: FixedWindowOptions): boolean {
   if (align !== 'clock' && align !== 'first') {
-    throw new QuotaError(
-      'ERR_SPILLWAY_QUOTA',
-      `fixedWindow align must be 'clock' or 'first'; got ${formatValue(align)}.`,
-    )
+    throw invalid('ERR_SPILLWAY_QUOTA', "fixedWindow align must be 'clock' or 'first'", align)
   }
   if (align === 'clock' || offset === undefined) return align === 'first'
   throw new QuotaError(

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalid, type QuotaError } from '../../common/errors.ts'
 
 const DAY_MS = 86_400_000
 
@@ -57,7 +57,9 @@ function formatOf(timeZone: string, what: string): Intl.DateTimeFormat {
 }
 
 const invalidZone = (timeZone: unknown, what: string): QuotaError =>
-  new QuotaError(
+  invalid(
     'ERR_SPILLWAY_QUOTA',
-    `${what} timeZone must be the name of a time zone, such as 'Europe/Berlin' or 'UTC'; got ${formatValue(timeZone)}. The runtime has no such zone. Intl.supportedValuesOf('timeZone') lists those it has.`,
+    `${what} timeZone must be the name of a time zone, such as 'Europe/Berlin' or 'UTC'`,
+    timeZone,
+    "The runtime has no such zone. Intl.supportedValuesOf('timeZone') lists those it has.",
   )

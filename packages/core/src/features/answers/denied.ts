@@ -1,10 +1,10 @@
 import type { Decision } from '../../algorithms/decision.ts'
+import { invalidOption } from '../../common/errors.ts'
 import { checkOptions } from '../../common/guess.ts'
 import { type Awaitable, andThen, type MaybePromise, maybePromise } from '../../common/maybe-promise.ts'
 import { type Header, isCookie } from '../../http/headers/headers.ts'
 import type { Denial } from '../../http/headers/problem.ts'
 import type { RequestReader } from '../../http/requests/reader.ts'
-import { wrong } from '../../http/requests/returned.ts'
 
 /** An answer to a denied request: the parts of the standard answer to replace. */
 export interface DeniedAnswer {
@@ -92,14 +92,16 @@ function denialFrom(returned: unknown, standard: Denial, sendsResponses: boolean
   if (typeof returned === 'string') return { ...standard, contentType: TEXT, body: returned }
   if (isResponse(returned)) {
     if (sendsResponses) return { ...standard, status: returned.status, response: returned }
-    throw invalid(
-      'the answer of onDenied',
-      'no Response here: { status, headers, body }, or answer with the third argument',
+    throw invalidOption(
+      'the answer of onDenied must be no Response here: { status, headers, body }, or answer with the third argument',
       returned,
     )
   }
   if (typeof returned !== 'object' || returned === null || Array.isArray(returned)) {
-    throw invalid('the answer of onDenied', "such as { status: 429, body: 'Slow down.' }, text, or nothing", returned)
+    throw invalidOption(
+      "the answer of onDenied must be such as { status: 429, body: 'Slow down.' }, text, or nothing",
+      returned,
+    )
   }
   checkOptions('what onDenied returns', returned, ['status', 'contentType', 'headers', 'body'], (name) => {
     const here = PEER_NAMES[name]
@@ -107,7 +109,7 @@ function denialFrom(returned: unknown, standard: Denial, sendsResponses: boolean
   })
   const { status = standard.status, contentType, headers = [], body } = returned as DeniedAnswer
   if (!Number.isInteger(status) || status < 200 || status > 599)
-    throw invalid('status of onDenied', '200 to 599', status)
+    throw invalidOption('status of onDenied must be 200 to 599', status)
   const pairs = headersOf(headers)
   const typed = pairs.find(([name]) => name.toLowerCase() === 'content-type')
   return {
@@ -133,13 +135,13 @@ function textOf(body: unknown, standard: Denial, status: number): string {
   if (body === undefined) return standard.body.replace(`"status":${standard.status},`, `"status":${status},`)
   if (typeof body === 'string') return body
   if (typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)) return JSON.stringify(body)
-  throw invalid('body of onDenied', 'text, or an object for JSON', body)
+  throw invalidOption('body of onDenied must be text, or an object for JSON', body)
 }
 
 function headersOf(headers: unknown): readonly Header[] {
   const pairs = typeof headers === 'object' && headers !== null ? pairsOf(headers) : undefined
   if (pairs?.every(isPair)) return fieldsOf(pairs)
-  throw invalid('headers of onDenied', "an object such as { 'X-Reason': 'busy' }, or pairs", headers)
+  throw invalidOption("headers of onDenied must be an object such as { 'X-Reason': 'busy' }, or pairs", headers)
 }
 
 /** One field for each name, in any case, with its values as a list. A cookie has a field of its own. */
@@ -163,6 +165,3 @@ const isPair = (pair: unknown): pair is readonly [string, string | number] =>
 /** Checked by its shape: runtimes and their adapters have `Response` classes of their own. */
 const isResponse = (value: unknown): value is WebResponse =>
   typeof (value as Partial<WebResponse> | null)?.arrayBuffer === 'function'
-
-const invalid = (what: string, rule: string, value: unknown): Error =>
-  wrong('ERR_SPILLWAY_OPTION', `${what} must be ${rule}`, value)

@@ -1,5 +1,5 @@
 import { checkUnits } from '../../algorithms/verbs.ts'
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalidOption, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, checked } from '../../common/maybe-promise.ts'
 import type { Read, RequestSources } from '../../http/pipeline/request-sources.ts'
@@ -69,10 +69,7 @@ export function costReader<R>(
         }),
       )
   }
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `cost must be a whole number, 'header:NAME', 'query:NAME' or a function; got ${formatValue(cost)}.`,
-  )
+  throw invalidOption("cost must be a whole number, 'header:NAME', 'query:NAME' or a function", cost)
 }
 
 /** Reads a fixed cost. Throws a QuotaError if `defaultCost` is another one, or `maxCost` is less. */

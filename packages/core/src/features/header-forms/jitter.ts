@@ -1,6 +1,6 @@
 import type { Decision } from '../../algorithms/decision.ts'
 import { hash32 } from '../../common/digest.ts'
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalidOption } from '../../common/errors.ts'
 import { seconds } from '../../http/headers/headers.ts'
 
 /**
@@ -19,8 +19,9 @@ export function jitteredMs({ retryAfterMs }: Decision, key: string, jitter: numb
 export function checkJitter(jitter: unknown): number {
   if (jitter === undefined) return 0
   if (typeof jitter === 'number' && jitter >= 0 && jitter <= 0.5) return jitter
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `jitter must be 0 to 0.5, the largest fraction of the wait that is added; got ${formatValue(jitter)}. Write 0.5 for 50 %.`,
+  throw invalidOption(
+    'jitter must be 0 to 0.5, the largest fraction of the wait that is added',
+    jitter,
+    'Write 0.5 for 50 %.',
   )
 }

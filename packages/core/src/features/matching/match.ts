@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { formatValue, invalidOption, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, andThen, checked } from '../../common/maybe-promise.ts'
 import { checkMethod } from '../../common/methods.ts'
@@ -86,10 +86,7 @@ function oneMatcher<R>(
     return ({ request }) => test(request)
   }
   if (typeof option !== 'object' || isList(option)) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `${what} must be an object such as { path: '/login' }, a function, or a list of these; got ${formatValue(option)}.`,
-    )
+    throw invalidOption(`${what} must be an object such as { path: '/login' }, a function, or a list of these`, option)
   }
   checkNames(what, option, CONDITIONS, (name) => hints?.name(name, CONDITIONS))
   checkSet(what, option)

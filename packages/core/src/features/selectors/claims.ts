@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { formatValue, invalid, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import type { RequestParts } from '../../http/requests/parts.ts'
@@ -41,8 +41,10 @@ export function claimText(name: string, claims: Readonly<Record<string, unknown>
   }
   if (value === undefined || value === null) return ''
   if (['string', 'number', 'boolean', 'bigint'].includes(typeof value)) return String(value)
-  throw new QuotaError(
+  throw invalid(
     'ERR_SPILLWAY_KEY',
-    `claim ${formatValue(name)} must be text, a number, true or false; got ${formatValue(value)}. Return its text in claims.`,
+    `claim ${formatValue(name)} must be text, a number, true or false`,
+    value,
+    'Return its text in claims.',
   )
 }

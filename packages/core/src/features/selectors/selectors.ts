@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { formatValue, invalidOption } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { type Awaitable, all, andThen, checked } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
@@ -38,10 +38,7 @@ export function keyReader<R>(option: KeyOption<R>, requestSources: RequestSource
   }
   if (typeof option === 'string') return selectorReader(option, requestSources)
   if (!Array.isArray(option) || option.length === 0) {
-    throw new QuotaError(
-      'ERR_SPILLWAY_OPTION',
-      `key must be a selector, a list of them or a function; got ${formatValue(option)}.`,
-    )
+    throw invalidOption('key must be a selector, a list of them or a function', option)
   }
   const parts = option.map((selector: KeySelector) => selectorReader(selector, requestSources))
   const list = JSON.stringify(option)
@@ -111,9 +108,9 @@ function selectorReader<R>(selector: KeySelector, requestSources: RequestSources
       return (parts) => andThen(claimsOf(parts), (known) => claimText(name, known))
     }
     default:
-      throw new QuotaError(
-        'ERR_SPILLWAY_OPTION',
-        `key knows the selectors 'ip', 'method', 'path', 'header:NAME', 'query:NAME', 'cookie:NAME' and 'claim:NAME'; got ${formatValue(selector)}.`,
+      throw invalidOption(
+        "key knows the selectors 'ip', 'method', 'path', 'header:NAME', 'query:NAME', 'cookie:NAME' and 'claim:NAME'",
+        selector,
       )
   }
 }

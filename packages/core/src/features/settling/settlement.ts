@@ -1,7 +1,7 @@
 import type { Decision } from '../../algorithms/decision.ts'
 import { NONE } from '../../algorithms/decision-of.ts'
 import { inThisContext } from '../../common/async-context.ts'
-import { formatThrown, formatValue, QuotaError } from '../../common/errors.ts'
+import { formatThrown, formatValue, invalidOption } from '../../common/errors.ts'
 import { andThen, type MaybePromise, promised } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import { checksOf } from '../../http/pipeline/check.ts'
@@ -153,8 +153,5 @@ function toCorrect(
   const [named, ...others] = found
   if (named !== undefined && (policy !== undefined || others.length === 0)) return named
   const names = all.map(([, { policy }]) => formatValue(policy.name)).join(', ')
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `settle(actual, policy) must name one of ${names}; got ${formatValue(policy)}.`,
-  )
+  throw invalidOption(`settle(actual, policy) must name one of ${names}`, policy)
 }

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalidOption } from '../../common/errors.ts'
 import { type Awaitable, checked, type MaybePromise } from '../../common/maybe-promise.ts'
 
 /** Response statuses: a list of them, or a function that reports whether a status is one of them. */
@@ -16,9 +16,9 @@ export function statusTest(
     return (status) => statuses.includes(status)
   }
   const example = option === 'countIf' ? 401 : 503
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${option} must be a list of statuses such as [${example}], or a function such as (status) => status === ${example}; got ${formatValue(statuses)}.`,
+  throw invalidOption(
+    `${option} must be a list of statuses such as [${example}], or a function such as (status) => status === ${example}`,
+    statuses,
   )
 }
 

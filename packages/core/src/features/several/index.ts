@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { formatValue, invalidOption, QuotaError } from '../../common/errors.ts'
 import { all, andThen } from '../../common/maybe-promise.ts'
 import { acquiring, withCalls } from '../../http/pipeline/calls.ts'
 import type { HttpCheck } from '../../http/pipeline/compiled.ts'
@@ -61,7 +61,7 @@ function policies<R, S>(next: Seams<R, S>['policies']): Seams<R, S>['policies'] 
 function severalPolicies<R, S>(): Seams<R, S>['several'] {
   return (given, compile) => {
     if (!Array.isArray(given)) {
-      throw new QuotaError('ERR_SPILLWAY_OPTION', `policies must be a list of policies; got ${formatValue(given)}.`)
+      throw invalidOption('policies must be a list of policies', given)
     }
     checkAtMost('policies', given.length)
     // A list with holes has policies that are undefined.

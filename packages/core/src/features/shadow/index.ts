@@ -1,4 +1,4 @@
-import { formatThrown, formatValue, QuotaError, withoutLink } from '../../common/errors.ts'
+import { formatThrown, invalidOption, withoutLink } from '../../common/errors.ts'
 import { andThen, caught, type MaybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
@@ -48,7 +48,7 @@ function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
     const { mode = 'enforce', name = 'default' } = options as ModeOptions & { readonly name?: string }
     if (mode === 'enforce') return next(options, building)
     if (mode !== 'shadow') {
-      throw new QuotaError('ERR_SPILLWAY_OPTION', `mode must be 'enforce' or 'shadow'; got ${formatValue(mode)}.`)
+      throw invalidOption("mode must be 'enforce' or 'shadow'", mode)
     }
     const shadow: ModePolicy<R, S> = { ...next(options, { ...building, stateName: shadowName(name) }), mode }
     return shadow

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalidOption, QuotaError } from '../../common/errors.ts'
 import { hexDigit } from '../../common/hex-digit.ts'
 
 /** How IPv4 is mapped into IPv6 by servers that listen to both. */
@@ -27,10 +27,7 @@ const hex = (group: number): string => (group === 0 ? '0' : group.toString(16))
 
 export function checkPrefix(ipv6Prefix: number, least: number): void {
   if (Number.isInteger(ipv6Prefix) && ipv6Prefix >= least && ipv6Prefix <= 128) return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `ipv6Prefix must be ${least} to 128 bits; got ${formatValue(ipv6Prefix)}.`,
-  )
+  throw invalidOption(`ipv6Prefix must be ${least} to 128 bits`, ipv6Prefix)
 }
 
 /** The mask of the upper `bits` of a 16-bit group. */
@@ -173,8 +170,5 @@ function networkOf(what: string, cidr: unknown): Network {
   const width = address.includes(':') ? 128 : 32
   const bits = prefix === undefined ? width : /^(0|[1-9]\d{0,2})$/.test(prefix) ? Number(prefix) : 129
   if (groups !== undefined && bits <= width && rest.length === 0) return { groups, bits: bits + 128 - width }
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${what} lists addresses and networks such as '10.0.0.0/8' or '::1'; got ${formatValue(cidr)}.`,
-  )
+  throw invalidOption(`${what} lists addresses and networks such as '10.0.0.0/8' or '::1'`, cidr)
 }

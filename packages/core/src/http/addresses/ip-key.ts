@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalid } from '../../common/errors.ts'
 import { checkOptions } from '../../common/guess.ts'
 import { addressKey, checkPrefix } from './address.ts'
 import { withoutPort } from './address-in.ts'
@@ -17,8 +17,5 @@ export function ipKey(address: string | undefined, options: { readonly ipv6Prefi
   checkPrefix(ipv6Prefix, 1)
   if (address === undefined) return ''
   if (typeof address === 'string') return addressKey(withoutPort(address), ipv6Prefix)
-  throw new QuotaError(
-    'ERR_SPILLWAY_KEY',
-    `ipKey takes an address, such as '2001:db8::1'; got ${formatValue(address)}.`,
-  )
+  throw invalid('ERR_SPILLWAY_KEY', "ipKey takes an address, such as '2001:db8::1'", address)
 }

@@ -1,7 +1,7 @@
 import type { Decision } from '../../algorithms/decision.ts'
 import { isBlockList } from '../../algorithms/penalty/block-list.ts'
 import type { Quota } from '../../algorithms/quota-types.ts'
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalidOption } from '../../common/errors.ts'
 import type { Header } from './plain-join.ts'
 import { integer, MOST_INTEGER, quoted } from './structured.ts'
 
@@ -39,10 +39,7 @@ const UNITS: readonly unknown[] = ['requests', 'content-bytes', 'concurrent-requ
 /** Throws a QuotaError for a unit that the drafts do not define. */
 export function checkUnit(unit: unknown): void {
   if (UNITS.includes(unit)) return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `unit must be 'requests', 'content-bytes' or 'concurrent-requests'; got ${formatValue(unit)}.`,
-  )
+  throw invalidOption("unit must be 'requests', 'content-bytes' or 'concurrent-requests'", unit)
 }
 
 /** A policy's item with another name in it. */

@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalidOption, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
 import { andThen, checked, type MaybePromise } from '../../common/maybe-promise.ts'
 import { checkLogger, type Logger } from '../../common/warn.ts'
@@ -89,10 +89,7 @@ function storeOf(options: object, defaultStore: () => Store): StoreConfig {
 
 function onePolicy<R, S>(...[given, compile]: Parameters<Seams<R, S>['several']>): readonly CompiledPolicy<R, S>[] {
   if (Array.isArray(given) && given.length === 1) return [compile(given[0])]
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `replace takes a list of one policy; got ${formatValue(given)}. Several are a feature: createRateLimit(several).`,
-  )
+  throw invalidOption('replace takes a list of one policy', given, 'Several are a feature: createRateLimit(several).')
 }
 
 function quota<R, S>(next: Seams<R, S>['quota']): Seams<R, S>['quota'] {
@@ -109,10 +106,7 @@ function keyReader<R>(option: unknown, { address, ipv6Prefix }: RequestSources<R
     const keyOf = checked(option as (request: R) => unknown, checkReturnedKey, inTime('key'))
     return ({ request }) => keyOf(request)
   }
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `key must be 'ip' or a function; got ${formatValue(option)}. Selectors are a feature: createRateLimit(selectors).`,
-  )
+  throw invalidOption("key must be 'ip' or a function", option, 'Selectors are a feature: createRateLimit(selectors).')
 }
 
 /** Consumes the units of one check, in the same tick. With the calls that some features bring, they can be refunded. */

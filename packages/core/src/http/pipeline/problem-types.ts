@@ -1,5 +1,5 @@
 import type { Quota } from '../../algorithms/quota-types.ts'
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { invalidOption } from '../../common/errors.ts'
 import { type DenialBuilder, denialBuilder, type ProblemType, problemOf } from '../headers/problem.ts'
 import type { Seams } from './seams.ts'
 
@@ -45,8 +45,5 @@ const isAbnormal = ({ problem }: ProblemOptions, { kernel }: Quota): boolean =>
 
 export function checkProblem(problem: unknown): void {
   if (problem === undefined || problem === 'quota-exceeded' || problem === 'abnormal-usage-detected') return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `problem must be 'quota-exceeded' or 'abnormal-usage-detected'; got ${formatValue(problem)}.`,
-  )
+  throw invalidOption("problem must be 'quota-exceeded' or 'abnormal-usage-detected'", problem)
 }

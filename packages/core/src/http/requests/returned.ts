@@ -1,4 +1,4 @@
-import { type ErrorCode, formatValue, QuotaError } from '../../common/errors.ts'
+import { invalid, invalidOption } from '../../common/errors.ts'
 
 // Checks of what option functions return. Values of other types throw: if truthiness decided, a missing `return` would
 // disable a limit.
@@ -17,36 +17,32 @@ export const checkFlag =
 
 function boolean(option: string, returned: unknown): boolean {
   if (typeof returned === 'boolean') return returned
-  throw wrong('ERR_SPILLWAY_OPTION', `${option} must return true or false`, returned, 'Write Boolean(…).')
+  throw invalidOption(`${option} must return true or false`, returned, 'Write Boolean(…).')
 }
 
 /** Of `key`. Unlike in a direct call, a key may be empty: requests without the part share this key. */
 export function checkReturnedKey(returned: unknown): string | undefined {
   if (typeof returned === 'string' || returned === undefined) return returned
-  throw wrong('ERR_SPILLWAY_KEY', 'key must return a string or undefined', returned, 'Write String(…).')
+  throw invalid('ERR_SPILLWAY_KEY', 'key must return a string or undefined', returned, 'Write String(…).')
 }
 
 /** Of `cost`: estimates are often fractions, and are rounded up. */
 export function checkReturnedCost(returned: unknown): number {
   if (typeof returned === 'number' && returned > 0) return Math.ceil(returned)
   const hint = 'Use match to exempt requests.'
-  throw wrong('ERR_SPILLWAY_COST', 'cost must return a number of units, more than 0', returned, hint)
+  throw invalid('ERR_SPILLWAY_COST', 'cost must return a number of units, more than 0', returned, hint)
 }
 
 /** Of `settle`. */
 export function checkReturnedActual(returned: unknown): number {
   const units = typeof returned === 'number' ? Math.ceil(returned) : returned
   if (Number.isSafeInteger(units) && (units as number) >= 0) return units as number
-  throw wrong('ERR_SPILLWAY_COST', 'settle must return a number of units, 0 or more', returned)
+  throw invalid('ERR_SPILLWAY_COST', 'settle must return a number of units, 0 or more', returned)
 }
 
 /** Of `claims`. */
 export function checkReturnedClaims(returned: unknown): Readonly<Record<string, unknown>> | undefined {
   if (returned === undefined || returned === null) return undefined
   if (typeof returned === 'object') return returned as Readonly<Record<string, unknown>>
-  throw wrong('ERR_SPILLWAY_OPTION', 'claims must return an object, or undefined', returned)
+  throw invalidOption('claims must return an object, or undefined', returned)
 }
-
-/** The error for an invalid value that an option function returned. */
-export const wrong = (code: ErrorCode, rule: string, returned: unknown, hint?: string): QuotaError =>
-  new QuotaError(code, `${rule}; got ${formatValue(returned)}.${hint === undefined ? '' : ` ${hint}`}`)
