@@ -31,4 +31,9 @@ export const createRateLimit: core.CreateRateLimit<ExpressTypes, LeanRateLimit> 
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: core.LeanRateLimitFor<never, ExpressTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, ExpressTypes, LeanRateLimit> = /* @__PURE__ */ core.rateLimitOf(
+  plainReader,
+  isNodeClosed,
+  consumingStore,
+  limitOf,
+)

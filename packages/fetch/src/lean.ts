@@ -34,4 +34,9 @@ export const createRateLimit: core.CreateRateLimit<FetchTypes, LeanRateLimit> = 
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: core.LeanRateLimitFor<never, FetchTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, FetchTypes, LeanRateLimit> = /* @__PURE__ */ core.rateLimitOf(
+  plainReader,
+  isOver,
+  consumingStore,
+  limitOf,
+)

@@ -33,13 +33,20 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
   reader: listeningReader,
 })
 
+const isClosed = (event: H3Event): boolean => isAbandoned(event.req, contextOf(event))
+
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<H3Types, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
-  (event) => isAbandoned(event.req, contextOf(event)),
+  isClosed,
   consumingStore,
   limitOf,
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: core.LeanRateLimitFor<never, H3Types, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, H3Types, LeanRateLimit> = /* @__PURE__ */ core.rateLimitOf(
+  plainReader,
+  isClosed,
+  consumingStore,
+  limitOf,
+)

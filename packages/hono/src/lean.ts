@@ -40,14 +40,22 @@ export const waiting: core.Feature<core.WaitingTypes> = /* @__PURE__ */ core.wit
   reader: listeningReader,
 })
 
+const isClosed = ({ req, env }: Context): boolean => isAbandoned(req.raw, env)
+
 /** Returns `rateLimit` with features: `createRateLimit(trustedProxies, selectors, matching)`. */
 export const createRateLimit: core.CreateRateLimit<HonoTypes, LeanRateLimit> = /* @__PURE__ */ core.creatorOf(
   plainReader,
-  ({ req, env }) => isAbandoned(req.raw, env),
+  isClosed,
   consumingStore,
   limitOf,
   { missing: core.plainMissing },
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: core.LeanRateLimitFor<never, HonoTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, HonoTypes, LeanRateLimit> = /* @__PURE__ */ core.rateLimitOf(
+  plainReader,
+  isClosed,
+  consumingStore,
+  limitOf,
+  { missing: core.plainMissing },
+)

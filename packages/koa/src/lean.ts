@@ -31,4 +31,9 @@ export const createRateLimit: core.CreateRateLimit<KoaTypes, LeanRateLimit> = /*
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: core.LeanRateLimitFor<never, KoaTypes, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, KoaTypes, LeanRateLimit> = /* @__PURE__ */ core.rateLimitOf(
+  plainReader,
+  ({ res }) => isClosed(res),
+  consumingStore,
+  limitOf,
+)

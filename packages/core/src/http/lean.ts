@@ -7,7 +7,7 @@ import { settling as corrections, type SettlingTypes } from '../features/settlin
 import type { PreparingStore, Store } from '../stores/store.ts'
 import { joinHeaders } from './headers/headers.ts'
 import { plainJoin } from './headers/plain-join.ts'
-import type { CreateRateLimit } from './lean-types.ts'
+import type { CreateRateLimit, LeanRateLimitFor } from './lean-types.ts'
 import { guardOf } from './pipeline/guard.ts'
 import { install } from './pipeline/install.ts'
 import { inOrder, plain } from './pipeline/lean.ts'
@@ -59,36 +59,49 @@ export function withParts<F extends Feature>(feature: F, parts: object): F {
   return { ...feature, parts: { ...feature.parts, ...parts } }
 }
 
+type DefaultStore = () => Store | Pick<PreparingStore, 'prepareSync' | 'clock'>
+
 /**
- * Builds `createRateLimit` of an adapter: of what every limiter reads of a request, whether a client has disconnected, the store of
+ * Builds `rateLimit` of an adapter: of what every limiter reads of a request, whether a client has disconnected, the store of
  * limiters that only consume, the function that makes middleware of a guard, and what this needs without features.
  */
+/* @__NO_SIDE_EFFECTS__ */
+export function rateLimitOf<K extends Framework, P extends AdapterParts<K['request']>, L extends object>(
+  reader: PlainReader<K['request']>,
+  isClosed: (request: K['request']) => boolean,
+  defaultStore: DefaultStore,
+  limitOf: LimitOf<K['request'], K['response'], P, L>,
+  parts: Partial<P> = {},
+  features: readonly Feature[] = [],
+): LeanRateLimitFor<never, K, L> {
+  const read = { onClientClosed: askingIf(isClosed), ...reader } as RequestReader<K['request']>
+  const all = { join: plainJoin, ...parts } as P
+  const pipeline = install([plain, ...features])
+  return (options) =>
+    limitOf(guardOf<K['request'], K['response']>(pipeline, options, read, defaultStore as () => Store), all) as never
+}
+
+/** Builds `createRateLimit` of an adapter, of the same. */
 /* @__NO_SIDE_EFFECTS__ */
 export function creatorOf<K extends Framework, P extends AdapterParts<K['request']>, L extends object>(
   reader: PlainReader<K['request']>,
   isClosed: (request: K['request']) => boolean,
-  defaultStore: () => Store | Pick<PreparingStore, 'prepareSync' | 'clock'>,
+  defaultStore: DefaultStore,
   limitOf: LimitOf<K['request'], K['response'], P, L>,
   plainParts: Partial<P> = {},
 ): CreateRateLimit<K, L> {
   return (...features) => {
     const all = features.map(partsOf)
-    const parts: P = Object.assign({ join: plainJoin }, plainParts, ...all)
-    const read: RequestReader<K['request']> = Object.assign(
-      { onClientClosed: askingIf(isClosed) },
-      reader,
-      ...all.map((each) => each.reader),
-    )
-    const pipeline = install([plain, ...inOrder(features)])
-    return (options) => {
-      const guard = guardOf<K['request'], K['response']>(
-        pipeline,
-        options,
-        read,
-        parts.memoryStore ?? (defaultStore as () => Store),
-      )
-      return limitOf(guard, parts) as never
-    }
+    const parts: P = Object.assign({}, plainParts, ...all)
+    const read: PlainReader<K['request']> = Object.assign({}, reader, ...all.map((each) => each.reader))
+    return rateLimitOf<K, P, L>(
+      read,
+      isClosed,
+      parts.memoryStore ?? defaultStore,
+      limitOf,
+      parts,
+      inOrder(features),
+    ) as never
   }
 }
 

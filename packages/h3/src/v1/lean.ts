@@ -30,4 +30,9 @@ export const createRateLimit: core.CreateRateLimit<H3Types, LeanRateLimit> = /* 
 )
 
 /** `rateLimit` without features: one quota, by the client's address or a key function, in memory. */
-export const rateLimit: core.LeanRateLimitFor<never, H3Types, LeanRateLimit> = /* @__PURE__ */ createRateLimit()
+export const rateLimit: core.LeanRateLimitFor<never, H3Types, LeanRateLimit> = /* @__PURE__ */ core.rateLimitOf(
+  plainReader,
+  isEventClosed,
+  consumingStore,
+  limitOf,
+)
