@@ -108,8 +108,8 @@ describe.each([
 test('the error says how an upgrade is limited', () => {
   const limit = onExpress.rateLimit({ quota: perMinute(5) }) as unknown as Limit
   expect(() => limit(...upgrade)).toThrow(
-    'rateLimit is called as (req, res, next); got (an object, an object, an object). To count what is no HTTP request, ' +
-      'such as an upgrade or a message, write await rateLimiter({ quota, store }).consume(key).',
+    'rateLimit is called as (req, res, next); got (an object, an object, an object). For what is no HTTP request, ' +
+      'write await rateLimiter({ quota, store }).consume(key).',
   )
 })
 

@@ -1,7 +1,6 @@
 import {
   connectionAddress,
   fetchHeader,
-  hasHiddenBody,
   incomingOf,
   isAbandoned,
   type PlainReader,
@@ -39,7 +38,6 @@ export const plainReader: PlainReader<Context> = {
   peer,
   method: (c) => c.req.method,
   header: (c, name) => fetchHeader(c.req.raw, name),
-  hidesBody: (c) => hasHiddenBody(c.req.raw, c.env),
   identity: identityOf,
   isOver: (c: Context, waited) => c.finalized || isAbandoned(c.req.raw, c.env, waited),
 }

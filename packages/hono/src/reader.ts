@@ -1,6 +1,16 @@
-import { LooseUrl, pathBelow, type RequestReader, type RouteReader, whenAbandoned } from '@spillway/core/http'
+import {
+  hasHiddenBody,
+  LooseUrl,
+  pathBelow,
+  type RequestReader,
+  type RouteReader,
+  whenAbandoned,
+} from '@spillway/core/http'
 import type { Context } from 'hono'
 import { plainReader } from './plain-reader.ts'
+
+// What costs and preflights read.
+const hidesBody = (c: Context): boolean => hasHiddenBody(c.req.raw, c.env)
 
 /** What selectors and matches read of a request. */
 export const routeReader: RouteReader<Context> = {
@@ -11,12 +21,14 @@ export const routeReader: RouteReader<Context> = {
   // finds a parameter behind a second question mark, or in the path. It is not called: its parser takes time quadratic in the
   // query, or decodes by exceptions.
   query: ({ req: { url } }) => new LooseUrl(url),
+  hidesBody,
 }
 
 /** What the response of a request is read by. */
 export const responseReader: Partial<RequestReader<Context>> = {
   responseHeader: (c: Context, name) => c.res.headers.get(name),
   sendsResponses: true,
+  hidesBody,
 }
 
 /** How a request that waits learns that its client has disconnected. */

@@ -44,7 +44,7 @@ function prepareConsume(states: PolicyStates, step: Step): PreparedTake {
   if (take === undefined) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
-      `this store only consumes units of buckets that refill continuously, such as perMinute(100); got a step of ${step.kernel}. Write store: memoryStore(), imported from '@spillway/memory', or createRateLimit(anyQuota) of a lean entry.`,
+      `this store has only buckets such as perMinute(100); got a step of ${step.kernel}. Write store: memoryStore() of '@spillway/memory', or createRateLimit(anyQuota).`,
     )
   }
   return take

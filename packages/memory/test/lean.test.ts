@@ -83,7 +83,7 @@ const quotas: readonly [what: string, quota: Quota, verb: Verb][] = [
 
 test.each(quotas)('a lean store has no take of %s, and says which store has', (_, quota, verb) => {
   const step = stepFor(quota, verb, 1)
-  const message = "Write store: memoryStore(), imported from '@spillway/memory', or"
+  const message = "Write store: memoryStore() of '@spillway/memory', or"
   expect(() => prepared(leanStore(), step)).toThrow(message)
   expect(() => leanStore().takeSync([{ policy: 'api', key: 'ann', step }])).toThrow(message)
 })

@@ -124,7 +124,7 @@ export function checkConsumable(what: string, value: unknown): void {
   const isComplete = checks?.isComplete(quota) === true
   if (isComplete && checks.agree(quota)) return
   const got = isComplete
-    ? `a quota that was changed after it was built: the numbers of this ${quota.kernel}, with limit ${quota.limit} and window ${quota.window}, do not agree. Build another one instead`
+    ? `a quota that was changed after it was built: limit ${quota.limit} and window ${quota.window} do not agree. Build another one instead`
     : formatValue(value)
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',

@@ -11,6 +11,6 @@ export const hasMethod = (value: unknown, name: string): boolean =>
 export const calledByHand = (call: string, args: readonly unknown[]): QuotaError =>
   new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    `rateLimit is called as ${call}; got (${args.map(formatValue).join(', ')}). To count what is no HTTP request, ` +
-      'such as an upgrade or a message, write await rateLimiter({ quota, store }).consume(key).',
+    `rateLimit is called as ${call}; got (${args.map(formatValue).join(', ')}). For what is no HTTP request, ` +
+      'write await rateLimiter({ quota, store }).consume(key).',
   )

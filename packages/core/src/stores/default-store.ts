@@ -17,7 +17,7 @@ export function storeOr<S extends Store>(given: S | undefined, makeDefault: () =
     warnOnce(
       logger,
       'WARN_SPILLWAY_MANY_LIMITERS',
-      `${MANY} limiters were built without a store: each counts in a new one. One that is built for each request never denies. Build it once, when the app starts.`,
+      `${MANY} limiters were built without a store: each counts in a new one. Build a limiter once, not for each request.`,
     )
   }
   return makeDefault()

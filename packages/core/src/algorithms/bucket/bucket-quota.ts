@@ -1,4 +1,4 @@
-import { QuotaError } from '../../common/errors.ts'
+import { invalid, QuotaError } from '../../common/errors.ts'
 import { checkWhole } from '../../common/options.ts'
 import { LONGEST, type Micros } from '../../common/time.ts'
 import { commonDivisor, MOST_SCALE, spanOf } from '../../kernels/fraction.ts'
@@ -21,10 +21,8 @@ export function startLacking(
 export function ticksOf(what: string, limit: number, per: Micros): Pick<BucketQuota, 'ticksPerUnit' | 'scale'> {
   const divisor = commonDivisor(per, limit)
   if (limit <= MOST_SCALE) return { ticksPerUnit: per / divisor, scale: limit / divisor }
-  throw new QuotaError(
-    'ERR_SPILLWAY_QUOTA',
-    `${what} limit must be at most ${MOST_SCALE}, so that it is counted exactly; got ${limit}. Use a limit of ${MOST_SCALE}.`,
-  )
+  const hint = `Use a limit of ${MOST_SCALE}.`
+  throw invalid('ERR_SPILLWAY_QUOTA', `${what} limit is too large to be counted exactly`, limit, hint)
 }
 
 /** The checked numbers of a rate, with the units that are available at once. */

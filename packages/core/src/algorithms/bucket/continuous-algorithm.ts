@@ -11,7 +11,7 @@ import { decideBucket } from './decide-bucket.ts'
 function needsWhole(what: string): never {
   throw new QuotaError(
     'ERR_SPILLWAY_QUOTA',
-    `${what} is built by a function of a lean entry, which brings only what consumes units. Import perMinute from '@spillway/core', or from the package of your framework.`,
+    `${what} is of a lean entry, which only consumes units. Import perMinute from '@spillway/core', or the package of your framework.`,
   )
 }
 

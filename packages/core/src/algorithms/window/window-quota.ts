@@ -1,4 +1,4 @@
-import { formatValue, QuotaError } from '../../common/errors.ts'
+import { formatValue, invalid, QuotaError } from '../../common/errors.ts'
 import { checkWhole } from '../../common/options.ts'
 import { type Micros, micros } from '../../common/time.ts'
 import type { WindowOptions } from '../quota-options.ts'
@@ -23,10 +23,8 @@ export function slidingQuota(what: string, options: WindowOptions): SlidingWindo
 export function fixedQuota(what: string, options: WindowOptions, offset: Micros | null): SlidingWindowQuota {
   const { limit, window } = checkedOf(what, options)
   if (limit <= MOST_SHARES) return quotaOf(limit, window, window, true, offset && offset % window)
-  throw new QuotaError(
-    'ERR_SPILLWAY_QUOTA',
-    `${what} limit must be at most ${MOST_SHARES}, so that it is counted exactly; got ${limit}. Use a limit of ${MOST_SHARES}.`,
-  )
+  const hint = `Use a limit of ${MOST_SHARES}.`
+  throw invalid('ERR_SPILLWAY_QUOTA', `${what} limit is too large to be counted exactly`, limit, hint)
 }
 
 const checkedOf = (what: string, { limit, window }: WindowOptions) => ({

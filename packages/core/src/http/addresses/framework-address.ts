@@ -27,7 +27,7 @@ function warnOfSettings<R>(reader: RequestReader<R>, request: R, address: string
     warnOnce(
       logger,
       'WARN_SPILLWAY_NO_ADDRESS',
-      'a request has no client address: all such requests count as one client. Set trustProxy: 1 if a proxy of yours sends the address in X-Forwarded-For, or set key.',
+      'a request has no client address: all such requests count as one client. Set trustProxy: 1 if your proxy sends X-Forwarded-For, or set key.',
     )
   }
   const proxyWarning = reader.proxyWarning?.(request)
@@ -36,7 +36,7 @@ function warnOfSettings<R>(reader: RequestReader<R>, request: R, address: string
     warnOnce(
       logger,
       'WARN_SPILLWAY_UNTRUSTED_PROXY',
-      'a request has X-Forwarded-For, but no proxy is trusted: all clients behind that proxy count as one. If the proxy is yours, set trustProxy: 1, the number of proxies. If not, ignore this.',
+      'a request has X-Forwarded-For, but no proxy is trusted: all clients behind it count as one. If it is yours, set trustProxy: 1, the number of proxies.',
     )
   }
 }
