@@ -1,10 +1,4 @@
-import {
-  connectionAddress,
-  fetchHeader,
-  incomingOf,
-  isAbandoned,
-  type PlainReader,
-} from '@spillway/core/http'
+import { connectionAddress, fetchHeader, incomingOf, isAbandoned, type PlainReader } from '@spillway/core/http'
 import type { Context } from 'hono'
 
 // Outside Workers, the bindings are what the runtime passes beside the request.

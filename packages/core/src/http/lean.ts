@@ -59,6 +59,7 @@ export function withParts<F extends Feature>(feature: F, parts: object): F {
   return { ...feature, parts: { ...feature.parts, ...parts } }
 }
 
+/** Makes the store of a limiter that is given none. */
 type DefaultStore = () => Store | Pick<PreparingStore, 'prepareSync' | 'clock'>
 
 /**
