@@ -12,10 +12,11 @@ const { values, positionals } = parseArgs({
   options: { times: { type: 'string', default: '10' } },
 })
 
-// Parts of names: the suites of stores, and of adapters on the newest and the oldest frameworks.
+// Parts of names: the suites of stores, of adapters on the newest and the oldest frameworks, and what random cases else test.
 const TESTS = [
   'packages/conformance/',
-  ...['adapter', 'v1', 'store', 'in-process-store', 'cluster', 'lean', 'lease-ledger'].map(
+  'packages/core/test/',
+  ...['adapter', 'v1', 'store', 'in-process-store', 'cluster', 'lean', 'json-shapes', 'consume', 'coalesce'].map(
     (name) => `/test/${name}.test.ts`,
   ),
   ...['clients', 'hostile', 'paths', 'transports'].map((name) => `test/${name}.test.ts`),

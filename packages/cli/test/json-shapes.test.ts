@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import { jsonParser } from '../src/log/json.ts'
 import { shapeOf } from '../src/log/json-shape.ts'
 
@@ -186,7 +187,7 @@ test('lines are read by their shapes as by JSON.parse', () => {
       const [byShape, byParse] = [jsonParser(fields), jsonParser(fields)]
       for (const line of lines) expect(partsOf(byShape(line))).toEqual(partsOf(byParse(plain(line))))
     }),
-    { numRuns: 600 },
+    { numRuns: runsOf(150) },
   )
 })
 
@@ -197,6 +198,6 @@ test('a line is read alike whatever lines come before it', () => {
       const parse = jsonParser(fields)
       for (const line of lines) expect(partsOf(parse(line))).toEqual(partsOf(jsonParser(fields)(line)))
     }),
-    { numRuns: 600 },
+    { numRuns: runsOf(150) },
   )
 })

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import { ipKey } from '../src/http/addresses/ip-key.ts'
 import { anyAddress } from './addresses.ts'
 
@@ -108,7 +109,7 @@ test('every text has the key that Node finds in it', () => {
       const key = ipKey(text, { ipv6Prefix })
       if (!hasPort(text)) expect(key).toBe(keyOf(text, ipv6Prefix))
     }),
-    { numRuns: 10_000 },
+    { numRuns: runsOf(2_500) },
   )
 })
 

@@ -1,6 +1,7 @@
 import { faultyStore, histories, modelStore, momentsOf, START, testStore } from '@spillway/conformance'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import {
   fixedWindow,
   penalty,
@@ -28,7 +29,7 @@ test('answers as the store behind it would, whatever the history', async () => {
         expect(await store.take(ops, moments[i])).toEqual(model.takeSync(ops, moments[i]))
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: runsOf(500) },
   )
 })
 
@@ -143,7 +144,7 @@ test.each<readonly [what: string, first: Quota, then: Quota]>([
         expect(await store.take(ops, now)).toEqual(model.takeSync(ops, now))
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: runsOf(250) },
   )
 })
 

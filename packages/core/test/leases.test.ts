@@ -10,6 +10,7 @@ import {
 } from '@spillway/conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import {
   perMinute,
   perSecond,
@@ -62,7 +63,7 @@ test('a process that leases alone answers as the store would, whatever the histo
         }
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: runsOf(500) },
   )
 })
 
@@ -85,7 +86,7 @@ test('processes that lease together admit nothing that the bucket would not', as
         expect(taken?.allowed).toBe(true)
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: runsOf(500) },
   )
 })
 

@@ -3,6 +3,7 @@ import { fakeClock, modelStore } from '@spillway/conformance'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import { httpGuard, type Match, type RequestReader } from '../src/http/index.ts'
 import { perMinute, QuotaError } from '../src/index.ts'
 import { policiesFrom, rulesSchema } from '../src/rules/index.ts'
@@ -140,7 +141,7 @@ describe('a pattern of a path', () => {
         if (proposed !== undefined)
           for (const each of [JSON.parse(proposed)].flat()) expect(refusalOf(each)).toBe(undefined)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(1_250) },
     )
   })
 
@@ -154,7 +155,7 @@ describe('a pattern of a path', () => {
         if (accepted) policiesFrom(rules)
         else expect(() => policiesFrom(rules)).toThrow(QuotaError)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(1_250) },
     )
   })
 

@@ -10,6 +10,7 @@ import {
 } from '@spillway/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import type { StepOptions, Verb } from '../src/algorithms/step-options.ts'
 import { runKernel, stepFor, takenOf } from '../src/internal.ts'
 import { LOGIN, minute } from './penalties.ts'
@@ -123,7 +124,7 @@ describe('a penalty', () => {
     const property = fc.property(quotas, acts, ({ max, forgive, ...plain }, calls) =>
       compare(plain.grow === 1 ? plain : { ...plain, max, forgive }, calls),
     )
-    fc.assert(property, { numRuns: 3_000 })
+    fc.assert(property, { numRuns: runsOf(750) })
   })
 
   test('lets a correct login that took the last unit be refunded: the block of wrong ones stays as it was', async () => {

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import { guess } from '../src/common/guess.ts'
 import { type TrustProxy, trustOf } from '../src/features/trusted-proxies/client-address.ts'
 import { parseAddress } from '../src/http/addresses/address.ts'
@@ -36,7 +37,7 @@ test('whatever a client writes left of what our proxies add, it stays the same c
         expect(forwardedTo(forwarded, { ...trust, header: 'forwarded' })).toBe(address)
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runsOf(500) },
   )
 })
 
@@ -47,7 +48,7 @@ test('no header makes a client of what is no address', () => {
         expect(isIP(client({ ...trust, header }, '10.0.0.1', { [header]: text }) ?? '')).toBeGreaterThan(0)
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runsOf(500) },
   )
 })
 
@@ -69,7 +70,7 @@ describe('addresses and networks, as Node reads them', () => {
       fc.property(fc.oneof(text, spoilt), (address) => {
         expect(parseAddress(address) !== undefined).toBe(isIP(address) > 0)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(1_250) },
     )
   })
 
@@ -89,7 +90,7 @@ describe('addresses and networks, as Node reads them', () => {
         const reported = behind([`${cidr.address}/${cidr.bits}`], '203.0.113.7', address) === '203.0.113.7'
         expect(reported).toBe(inside)
       }),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(1_250) },
     )
   })
 })

@@ -3,6 +3,7 @@ import { divideQuota, rateLimiter, type State, type WarmUpTaken, warmingUp } fro
 import { runKernel, stepFor, takenOf, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import type { WarmUpQuota } from '../src/algorithms/quota-types.ts'
 import { LONGEST_WARM_UP, slowdown } from '../src/kernels/warm-up.ts'
 
@@ -114,7 +115,7 @@ describe('a quota that warms up', () => {
         const exact = (a * a - b * b + BigInt(half) - 1n) / BigInt(half)
         expect(slowdown(more, less, half)).toBe(Number(exact))
       }),
-      { numRuns: 5_000 },
+      { numRuns: runsOf(1_250) },
     )
     expect(slowdown(LONGEST_WARM_UP, 0, LONGEST_WARM_UP / 2)).toBe(LONGEST_WARM_UP / 2)
   })

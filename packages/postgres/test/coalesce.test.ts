@@ -4,6 +4,7 @@ import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runsOf } from '../../../test/runs.ts'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
 import { migrate } from '../src/index.ts'
 import { unhurried } from './unhurried.ts'
@@ -49,7 +50,7 @@ test('many calls in one tick have the same results as one after the other', asyn
         expect(answers).toEqual(crowd.map((ops) => model.takeSync(ops, now)))
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runsOf(50) },
   )
 })
 

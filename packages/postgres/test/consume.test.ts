@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensurePostgres } from '../../../scripts/ensure.mjs'
+import { runsOf } from '../../../test/runs.ts'
 import { type Postgres, startPostgres } from '../../../test/services/postgres.ts'
 import { migrate, postgresStore } from '../src/index.ts'
 import { rowName } from '../src/key.ts'
@@ -101,7 +102,7 @@ test('finds keys with any characters', async () => {
       const { rows } = await pool.query('SELECT spillway_state_name($1, $2) AS name', [policy, key])
       expect(rows).toEqual([{ name: rowName({ policy, key }) }])
     }),
-    { numRuns: 200 },
+    { numRuns: runsOf(50) },
   )
 })
 
@@ -124,7 +125,7 @@ test('writes the same state as the store, for any rate that core accepts', async
       expect(reset_after_ms).toBe(allowed ? Math.ceil((cost * quota.ticksPerUnit) / quota.scale) / 1000 : 0)
       expect(Number(remaining)).toBe(allowed ? burst - cost : burst)
     }),
-    { numRuns: 200 },
+    { numRuns: runsOf(50) },
   )
 })
 
