@@ -57,7 +57,7 @@ export type Mount = (options: NeutralOptions, scene: Scene) => Promise<Send> | S
 /** What an adapter does for a request, and what its framework does anyway. */
 export interface AdapterBounds {
   /**
-   * How often a character of a request may be visited until the request is counted.
+   * How often a character of a request may be visited until the request is counted; not tested if `Infinity`.
    * @default `4`
    */
   readonly mostVisits?: number

@@ -13,7 +13,7 @@ import {
 } from '@spillway/conformance'
 import { type AnyElysia, Elysia, t } from 'elysia'
 import { describe, expect, test, vi } from 'vitest'
-import { areOldest } from '../../../test/frameworks.ts'
+import { areOldest, boundsOf } from '../../../test/frameworks.ts'
 import { unhandledRejections } from '../../../test/unhandled.ts'
 import { decisionOf, memoryStore, perMinute, rateLimit, rateLimiter } from '../src/index.ts'
 import * as lean from '../src/lean.ts'
@@ -58,7 +58,7 @@ describe.each([
   ['dynamic', false],
 ] as const)('%s', (_, aot) => {
   // `Request` has parsed the URL.
-  const bounds = { parsesUrls: true }
+  const bounds = boundsOf({ parsesUrls: true })
   testAdapter(test, mountIn(aot, rateLimit), bounds)
 
   if (!areOldest) describe('lean', () => testAdapter(test, mountIn(aot, leanRateLimit(lean) as LimitOf), bounds))

@@ -3,7 +3,7 @@ import { leanRateLimit, type Mount, type NeutralOptions, sendTo, testAdapter } f
 import express from 'express'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
-import { areOldest } from '../../../test/frameworks.ts'
+import { areOldest, boundsOf } from '../../../test/frameworks.ts'
 import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 import * as lean from '../src/lean.ts'
 
@@ -26,7 +26,7 @@ const mountWith =
     return sendTo(createServer(app))
   }
 
-testAdapter(test, mountWith(rateLimit), { takesUrls: true })
+testAdapter(test, mountWith(rateLimit), boundsOf({ takesUrls: true }))
 
 if (!areOldest) describe('lean', () => testAdapter(test, mountWith(leanRateLimit(lean) as LimitOf)))
 

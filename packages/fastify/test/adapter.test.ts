@@ -1,7 +1,7 @@
 import { leanRateLimit, type Mount, type NeutralOptions, type Send, sendTo, testAdapter } from '@spillway/conformance'
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { areOldest } from '../../../test/frameworks.ts'
+import { areOldest, boundsOf } from '../../../test/frameworks.ts'
 import { decisionOf, perMinute, rateLimit } from '../src/index.ts'
 import * as lean from '../src/lean.ts'
 
@@ -38,7 +38,7 @@ const mountIn =
     return listening(app)
   }
 
-testAdapter(test, mountIn(rateLimit))
+testAdapter(test, mountIn(rateLimit), boundsOf())
 
 if (!areOldest) describe('lean', () => testAdapter(test, mountIn(leanRateLimit(lean) as LimitOf)))
 
@@ -46,6 +46,7 @@ describe('over HTTP/2', () => {
   testAdapter(
     test,
     mountIn(rateLimit, () => build({ http2: true } as FastifyServerOptions)),
+    boundsOf(),
   )
 })
 

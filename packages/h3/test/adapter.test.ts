@@ -12,7 +12,7 @@ import {
 } from '@spillway/conformance'
 import { getRequestIP, H3, type H3Event, serve, toMiddleware, toNodeHandler } from 'h3'
 import { describe, expect, test } from 'vitest'
-import { areOldest } from '../../../test/frameworks.ts'
+import { areOldest, boundsOf } from '../../../test/frameworks.ts'
 import { decisionOf, memoryStore, perMinute, rateLimit } from '../src/index.ts'
 import * as lean from '../src/lean.ts'
 
@@ -36,7 +36,7 @@ function build(
 const listenerOf = (app: H3): RequestListener => toNodeHandler(app) as RequestListener
 
 /** h3 parses a URL when its event is first asked for the query, and decodes a copy of its path. */
-const bounds = { parsesUrls: true, parse: ({ url }: H3Event) => void url.search }
+const bounds = boundsOf({ parsesUrls: true, parse: ({ url }: H3Event) => void url.search })
 
 describe('over HTTP/1.1', () => {
   testAdapter(test, (options, scene) => sendTo(createServer(listenerOf(build(options, scene)))), bounds)

@@ -22,7 +22,7 @@ import {
 } from 'h3-1'
 import { fetchNodeRequestHandler } from 'node-mock-http'
 import { describe, expect, test, vi } from 'vitest'
-import { areOldest } from '../../../test/frameworks.ts'
+import { areOldest, boundsOf } from '../../../test/frameworks.ts'
 import { decisionOf, memoryStore, perMinute, type RateLimitOptions, rateLimit } from '../src/v1/index.ts'
 import * as lean from '../src/v1/lean.ts'
 
@@ -47,7 +47,7 @@ function build(
 }
 
 describe('over HTTP/1.1', () => {
-  testAdapter(test, (options, scene) => sendTo(createServer(toNodeListener(build(options, scene)))))
+  testAdapter(test, (options, scene) => sendTo(createServer(toNodeListener(build(options, scene)))), boundsOf())
 })
 
 if (!areOldest)
@@ -57,7 +57,11 @@ if (!areOldest)
   })
 
 describe('over HTTP/2', () => {
-  testAdapter(test, (options, scene) => sendTo(createHttp2Server(toNodeListener(build(options, scene)) as never)))
+  testAdapter(
+    test,
+    (options, scene) => sendTo(createHttp2Server(toNodeListener(build(options, scene)) as never)),
+    boundsOf(),
+  )
 })
 
 describe('without a server, as in Workers', () => {
@@ -76,7 +80,7 @@ describe('without a server, as in Workers', () => {
         return Promise.race([handle(new Request(request, { signal })), late])
       })
     },
-    { mostVisits: 5, parsesUrls: true },
+    boundsOf({ mostVisits: 5, parsesUrls: true }),
   )
 })
 

@@ -9,7 +9,7 @@ import {
 } from '@spillway/conformance'
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
-import { areOldest } from '../../../test/frameworks.ts'
+import { areOldest, boundsOf } from '../../../test/frameworks.ts'
 import { decisionOf, memoryStore, perMinute, rateLimit, settled } from '../src/index.ts'
 import * as lean from '../src/lean.ts'
 
@@ -47,7 +47,7 @@ const sendTo =
   }
 
 /** `Request` has parsed the URL. */
-const bounds = { parsesUrls: true }
+const bounds = boundsOf({ parsesUrls: true })
 
 testAdapter(test, sendTo(rateLimit), bounds)
 

@@ -4,7 +4,7 @@ import { leanRateLimit, type Mount, type NeutralOptions, type Scene, sendTo, tes
 import Koa from 'koa'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
-import { areOldest } from '../../../test/frameworks.ts'
+import { areOldest, boundsOf } from '../../../test/frameworks.ts'
 import { decisionOf, perMinute, rateLimit } from '../src/index.ts'
 import * as lean from '../src/lean.ts'
 
@@ -33,7 +33,7 @@ const mountWith =
     sendTo(createServer(build(limitOf, options, scene).callback()))
 
 // Koa looks for the end of a path itself, and reads the target anew if it has a fragment.
-const bounds = { parse: ({ path }: Koa.Context) => void path }
+const bounds = boundsOf({ parse: ({ path }: Koa.Context) => void path })
 
 testAdapter(test, mountWith(rateLimit), bounds)
 

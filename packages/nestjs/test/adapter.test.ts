@@ -1,6 +1,7 @@
 import { All, Controller } from '@nestjs/common'
 import { type NeutralOptions, type Scene, type Send, sendTo, testAdapter } from '@spillway/conformance'
 import { afterEach, describe, test } from 'vitest'
+import { boundsOf } from '../../../test/frameworks.ts'
 import { RateLimitDecision, RateLimiter, RateLimitFilter, RateLimitGuard, type RequestDecision } from '../src/index.ts'
 import { appOf, closeApps, everyPath, platforms, serverOf } from './apps.ts'
 
@@ -36,5 +37,5 @@ async function mount(
 }
 
 describe.each(Object.keys(platforms))('on %s', (platform) => {
-  testAdapter(test, (options, scene) => mount(platform, options, scene))
+  testAdapter(test, (options, scene) => mount(platform, options, scene), boundsOf())
 })
