@@ -17,15 +17,40 @@ const NEST = [
 ].map((name) => `@nestjs/${name}`)
 
 /**
- * The files of some packages that share processes, as most of them take less time than a new process does. All others have
- * one each: they compute much, which is faster with code compiled for one file alone, or test what replaces globals.
+ * The files that have a process each. All others share processes, as most of them take less time than a new process does.
  */
-const sharedFilesOf = (packages: string): string =>
-  `packages/{${packages}}/test/**/!(chromium|cluster|concurrency|deadlines|graphql|in-process-store|race|store|wrapper-memory).test.ts`
+const ALONE = [
+  // They compute much, which is faster with code compiled for one file alone.
+  'packages/{conformance,simulation}/test/*.test.ts',
+  'packages/memory/test/{flood,lone-counter,pages,slots,straight}.test.ts',
+  'packages/*/test/{chromium,cluster,concurrency,deadlines,in-process-store,race,store,wrapper-memory}.test.ts',
+  'packages/{elysia,hono}/test/adapter.test.ts',
+  'test/{faults,proofs}/*.test.ts',
+  'test/{clients,cost,counters,docs,hostile,lifecycle,links,lone-counter,paths,serverless,speed,transports}.test.ts',
+  'site/test/{paste,run,tabs}.test.ts',
+  // They leave something in their process: the time that they set, listeners of Elysia, registered metrics.
+  'examples/{elysia,opentelemetry}/*.test.ts',
+  'packages/elysia/test/short-host.test.ts',
+  'site/test/state.test.ts',
+  'test/{demo,examples,upgrades}.test.ts',
+  // They compare what is counted with the time that passes.
+  'examples/llm-tokens/*.test.ts',
+  'test/{shared-quota,silent-connection}.test.ts',
+  // They need modules of their own.
+  '{examples/graphql,packages/nestjs/test}/**/{directive,graphql,main}.test.ts',
+  'packages/express/test/compat/stores.test.ts',
+  'test/passed-on.test.ts',
+]
 
-const SHARED = sharedFilesOf(
-  'admin,cli,cloudflare,core,express,fastify,fetch,h3,koa,nestjs,node,opentelemetry,plans,postgres,redis',
-)
+/** Those of them that run on the oldest frameworks, too. */
+const OLDEST_ALONE = [
+  'packages/{elysia,hono}/test/adapter.test.ts',
+  'packages/elysia/test/short-host.test.ts',
+  'packages/express/test/compat/stores.test.ts',
+  'test/{paths,transports}.test.ts',
+]
+
+const ELSEWHERE = ['**/node_modules/**', 'test/packages/**', 'site/test/chromium/*.test.ts']
 
 const IN_SHARED_PROCESSES = { isolate: false, setupFiles: ['test/shared-process.ts'] }
 
@@ -104,13 +129,18 @@ export default defineConfig({
         resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
         test: {
           name: 'unit',
-          include: ['{packages/*,site}/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/*.test.ts'],
-          exclude: ['**/node_modules/**', 'test/packages/**', 'site/test/chromium/*.test.ts', SHARED],
+          include: ALONE,
+          exclude: ELSEWHERE,
         },
       },
       {
         extends: true,
-        test: { ...IN_SHARED_PROCESSES, name: 'shared', include: [SHARED] },
+        test: {
+          ...IN_SHARED_PROCESSES,
+          name: 'shared',
+          include: ['{packages/*,site}/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/*.test.ts'],
+          exclude: [...ELSEWHERE, ...ALONE],
+        },
       },
       // The adapters and their examples on the oldest frameworks that they support.
       {
@@ -118,13 +148,7 @@ export default defineConfig({
         test: {
           ...OLDEST.test,
           name: 'oldest',
-          include: [
-            'packages/{elysia,express,fastify,h3,hono,koa,nestjs}/test/**/*.test.ts',
-            'examples/{express,hono,koa}/main.test.ts',
-            'test/{adapters,paths,preflights,spellings,transports}.test.ts',
-          ],
-          // Hono's newer middleware, and GraphQL for Nest 12.
-          exclude: ['packages/hono/test/middleware.test.ts', 'packages/nestjs/test/graphql.test.ts', SHARED],
+          include: OLDEST_ALONE,
         },
       },
       {
@@ -133,7 +157,13 @@ export default defineConfig({
           ...OLDEST.test,
           ...IN_SHARED_PROCESSES,
           name: 'oldest-shared',
-          include: [sharedFilesOf('express,fastify,h3,koa,nestjs')],
+          include: [
+            'packages/{elysia,express,fastify,h3,hono,koa,nestjs}/test/**/*.test.ts',
+            'examples/{express,hono,koa}/main.test.ts',
+            'test/{adapters,preflights,spellings}.test.ts',
+          ],
+          // With Hono's newer middleware.
+          exclude: [...ALONE, 'packages/hono/test/middleware.test.ts'],
         },
       },
       // What users install: needs the build, so it stands apart.

@@ -7,7 +7,13 @@ vi.resetModules()
 forgetStates()
 const found = traces()
 
-afterAll(() => expect(traces(), 'what a test file leaves in its process').toEqual(found))
+/** What Hono's server for Node replaces. */
+const replaced = { Request, Response }
+
+afterAll(() => {
+  Object.assign(globalThis, replaced)
+  expect(traces(), 'what a test file leaves in its process').toEqual(found)
+})
 
 /** Forgets what all copies of the library in a process share. */
 function forgetStates(): void {

@@ -1,5 +1,5 @@
 import { createApp, eventHandler, toWebHandler } from 'h3-1'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { handle } from './hooks.server.ts'
 import limit from './limit.ts'
 import { onRequest } from './middleware.ts'
@@ -10,6 +10,7 @@ import { GET } from './route.ts'
 // Each function is called as its framework does, while the time stands still.
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
 
 const ok = async () => new Response('page')
 const requestOf = (address: string) =>
