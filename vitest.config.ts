@@ -54,42 +54,12 @@ const ELSEWHERE = ['**/node_modules/**', 'test/packages/**', 'site/test/chromium
 
 const IN_SHARED_PROCESSES = { isolate: false, setupFiles: ['test/shared-process.ts'] }
 
-/** The files that take longest, without those that share processes. */
-const LONGEST: ReadonlySet<string> = new Set(
-  [
-    'packages/cloudflare/test/store.test.ts',
-    'packages/conformance/test/ledger.test.ts',
-    'packages/conformance/test/mutants.test.ts',
-    'packages/conformance/test/prepared-mutants.test.ts',
-    'packages/elysia/test/adapter.test.ts',
-    'packages/memory/test/store.test.ts',
-    'packages/postgres/test/concurrency.test.ts',
-    'packages/postgres/test/deadlines.test.ts',
-    'packages/postgres/test/in-process-store.test.ts',
-    'packages/postgres/test/store.test.ts',
-    'packages/redis/test/cluster.test.ts',
-    'site/test/chromium/layout.test.ts',
-    'site/test/chromium/site.test.ts',
-    'test/clients.test.ts',
-    'test/docs.test.ts',
-    'test/faults/matrix.test.ts',
-    'test/hostile.test.ts',
-    'test/lifecycle.test.ts',
-    'test/lone-counter.test.ts',
-    'test/packages/declarations.test.ts',
-    'test/packages/export-sizes.test.ts',
-    'test/packages/sizes.test.ts',
-    'test/serverless.test.ts',
-    'test/transports.test.ts',
-  ].map((file) => join(root, file)),
-)
-
-/** Starts the longest files first: one that started last would run while the other processes have nothing to do. */
-class LongestFirst extends BaseSequencer {
+/** Starts the files that share processes last: they are many and short, so that at the end no process waits for another. */
+class SharedLast extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.has(moduleId)
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+    const isAlone = ({ project }: TestSpecification): boolean => project.config.isolate
+    return [...sorted.filter(isAlone), ...sorted.filter((file) => !isAlone(file))]
   }
 }
 
@@ -117,7 +87,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 3,
     retry: 0,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: SharedLast },
     // A limit for what hangs, far above what anything takes: slow machines are no failures.
     testTimeout: 120_000,
     hookTimeout: 120_000,
