@@ -38,7 +38,6 @@ export { checkLimiterOptions, LIMITER_OPTIONS } from './limiter/limiter-options.
 export { resetKey } from './limiter/reset.ts'
 export { sizesUpTo } from './limiter/up-to.ts'
 export { acquire, decideNow } from './policies/acquisition.ts'
-export { type ConsumeStep, ConsumeSteps } from './policies/consume-steps.ts'
 export { settle } from './policies/correct.ts'
 export { type OnPolicies, setOnPolicies } from './policies/on-policies.ts'
 export type { Acquisition, Policy, PolicyCheck, StoreConfig } from './policies/policy.ts'

@@ -9,7 +9,7 @@ import {
 } from '@spillway/core'
 import { smallDigester } from '@spillway/core/internal'
 import { machineClock } from './clock.ts'
-import { continuousTake } from './continuous-take.ts'
+import { continuousTake, holds } from './continuous-take.ts'
 import { type ConsumingStore, countingStore, statesOfEach } from './counting-store.ts'
 import { PolicyStates } from './policy-states.ts'
 import { MapSlots } from './slots.ts'
@@ -40,24 +40,19 @@ const prepare = (states: PolicyStates, step: Step): PreparedTake => {
 }
 
 function prepareConsume(states: PolicyStates, step: Step): PreparedTake {
-  const take = step.kernel === 'bucket' && consumes(step) ? prepareBucket(states, step) : undefined
-  if (take === undefined) {
+  if (step.kernel !== 'bucket' || !consumes(step) || !holds(states, step)) {
     throw new QuotaError(
       'ERR_SPILLWAY_OPTION',
       `this store has only buckets such as perMinute(100); got a step of ${step.kernel}. Write store: memoryStore() of '@spillway/memory', or createRateLimit(anyQuota).`,
     )
   }
-  return take
-}
-
-function prepareBucket(states: PolicyStates, step: BucketStep): PreparedTake | undefined {
-  const take: PreparedTake | undefined = continuousTake(states, step, {
+  const take: PreparedTake = continuousTake(states, step, {
     look(key, now) {
       moveBack(states, key, now, step)
-      return (take as PreparedTake).look(key, now)
+      return take.look(key, now)
     },
-    commit: (allowed) => (take as PreparedTake).commit(allowed),
-    take: (key, now) => (take as PreparedTake).take(key, now),
+    commit: (allowed) => take.commit(allowed),
+    take: (key, now) => take.take(key, now),
   })
   return take
 }

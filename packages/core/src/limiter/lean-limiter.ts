@@ -42,21 +42,21 @@ const broughtBy = (option: string): string | undefined =>
       ? "The rateLimiter of '@spillway/core' has it."
       : undefined
 
-function onSyncStore({ name, steps }: Policy, store: SyncStore): SyncLeanLimiter {
+function onSyncStore({ name, oneUnit, costing }: Policy, store: SyncStore): SyncLeanLimiter {
   const clock = preparesTakes(store) ? store.clock : undefined
   const stateOf = (key: string): StateKey => ({ policy: name, key: checkKey(key) })
   const takeOnce = (key: string, step: Step): Taken => store.takeSync([{ ...stateOf(key), step }])[0] as Taken
   const consume: SyncLeanLimiter['consumeSync'] = (key, cost = 1) => {
-    const { take, step, decide } = steps.costing(cost)
+    const { take, step, decide } = costing(cost)
     return decide(clock ? take.take(checkKey(key), clock()) : takeOnce(key, step))
   }
-  const { take, decide } = steps.one
+  const { take, decide } = oneUnit
   const consumeSync = (clock && take.consumer?.<number>(clock, decide, consume)) ?? consume
   return {
     consumeSync,
     consume: async (key, cost) => consumeSync(key, cost),
     peek: async (key, cost = 1) => {
-      const { step, decide } = steps.costing(cost)
+      const { step, decide } = costing(cost)
       return decide(takeOnce(key, peekOf(step)))
     },
     reset: async (key) => store.deleteSync([stateOf(key)]) > 0,

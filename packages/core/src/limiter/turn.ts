@@ -4,14 +4,17 @@ import type { Acquisition, PolicyCheck, StoreResult } from '../policies/policy.t
 /** Equal for acquisitions of the same states whose units can be exchanged. */
 export const unitsOf = ({ results }: Acquisition): string =>
   JSON.stringify(
-    results.map(({ checks, taken }) => [taken === undefined, checks.map(({ policy, cost }) => [policy.quota, cost])]),
+    results.map(({ checks, fallback }) => [
+      fallback !== undefined,
+      checks.map(({ policy, cost }) => [policy.quota, cost]),
+    ]),
   )
 
 /** When the turn of an acquisition comes. */
 export function turnOf({ results }: Acquisition): Micros {
   const turns = results.map(({ decisions, taken }) => {
     const delay = Math.max(...decisions.map(({ delayMs }) => delayMs))
-    return Math.round((taken?.[0]?.now ?? monotonicMs() * 1000) + delay * 1000)
+    return Math.round((taken[0]?.now ?? monotonicMs() * 1000) + delay * 1000)
   })
   return Math.max(...turns)
 }
@@ -24,7 +27,9 @@ export function withTurn(acquisition: Acquisition, turn: Acquisition): Acquisiti
 }
 
 function withUnits({ checks, decisions }: StoreResult, theirs: StoreResult): StoreResult {
-  if (theirs.taken !== undefined) return { checks, decisions, taken: theirs.taken }
+  const { taken, fallback } = theirs
+  if (fallback === undefined) return { checks, decisions, taken }
   const ownOf = (check: PolicyCheck): PolicyCheck => checks[theirs.checks.indexOf(check)] as PolicyCheck
-  return { ...theirs, checks, decisions, settle: (actualOf) => theirs.settle((check) => actualOf(ownOf(check))) }
+  const settle: typeof fallback.settle = (actualOf) => fallback.settle((check) => actualOf(ownOf(check)))
+  return { checks, decisions, taken, fallback: { ...fallback, settle } }
 }

@@ -7,7 +7,7 @@ import { spanning, type Taken } from '../kernels/kernel.ts'
 import { watchThresholds } from '../policies/acquisition.ts'
 import { rollbackResult } from '../policies/correct.ts'
 import { decideInOrder, groupByStore } from '../policies/in-order.ts'
-import type { Batches, CallDeadline, PolicyCheck, StoreAnswer, StoreResult, TakenUnits } from '../policies/policy.ts'
+import type { Batches, CallDeadline, PolicyCheck, StoreResult, TakenUnits } from '../policies/policy.ts'
 import { configOf } from '../policies/policy-of.ts'
 import { answerOf, takesFor } from '../policies/takes.ts'
 import { areTaken } from '../stores/answers.ts'
@@ -71,7 +71,7 @@ function decideUpTo(checks: readonly PolicyCheck[], deadline: CallDeadline | und
     async (error: unknown) => {
       const result = await calls.fallBack(error, checks, {
         verb: 'consume',
-        countBy: (local) => decideUpTo(local, undefined) as StoreAnswer,
+        countBy: (local) => decideUpTo(local, undefined) as StoreResult,
         readLate: (late) => (areAllTaken(late, batches) ? takenOf(sum(checks, sizes, late)) : undefined),
       })
       // Counted in this process, it has as many units as that had.
@@ -89,14 +89,14 @@ const batchesOf = (checks: readonly PolicyCheck[], sizes: readonly number[]): Ba
 const areAllTaken = (late: unknown, batches: Batches): late is readonly (readonly Taken[])[] =>
   Array.isArray(late) && batches.every((takes, i) => areTaken(late[i], takes))
 
-const takenOf = (answer: StoreAnswer): TakenUnits | undefined => (isAllowed(answer) ? answer : undefined)
+const takenOf = (answer: StoreResult): TakenUnits | undefined => (isAllowed(answer) ? answer : undefined)
 
 /** The sum of all batches as one take; the denial of a single unit if nothing was taken. */
 function sum(
   checks: readonly PolicyCheck[],
   sizes: readonly number[],
   answers: readonly (readonly Taken[])[],
-): StoreAnswer {
+): StoreResult {
   const fits = answers.map((taken) => taken.every(({ allowed }) => allowed))
   const units = sizes.reduce((total, size, i) => total + (fits[i] ? size : 0), 0)
   // The last of the sizes is one unit.
@@ -111,8 +111,8 @@ function trimmed(result: StoreResult, units: number): MaybePromise<StoreResult> 
   const checks = costing(result.checks, units)
   const over = (result.checks[0] as PolicyCheck).cost - units
   if (over === 0) return result
-  const { taken, decisions } = result
-  if (taken === undefined) return result.settle(() => units).then(() => ({ ...result, checks }))
+  const { taken, decisions, fallback } = result
+  if (fallback) return fallback.settle(() => units).then(() => ({ ...result, checks }))
   const refunded = rollbackResult({ checks: costing(result.checks, over), decisions, taken })
   return andThen(refunded, (left) => ({ checks, decisions: left?.decisions ?? decisions, taken }))
 }

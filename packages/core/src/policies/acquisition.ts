@@ -11,8 +11,7 @@ import { decideAll, decideInOrder, groupByStore, isOneCall } from './in-order.ts
 import type { Acquisition, CallDeadline, PolicyCheck, StoreConfig, StoreResult } from './policy.ts'
 import { configOf } from './policy-of.ts'
 import { spillOver } from './spill.ts'
-import { answerTogether } from './sync-calls.ts'
-import { SingleAnswer } from './takes.ts'
+import { answerTogether, SingleResult } from './takes.ts'
 
 /** Acquires checks, all or none of them. */
 export type Acquire = (checks: readonly PolicyCheck[]) => MaybePromise<Acquisition>
@@ -22,8 +21,9 @@ export type Acquire = (checks: readonly PolicyCheck[]) => MaybePromise<Acquisiti
  * policies, one of each at most. Checks of one store that prepares takes are acquired in the same tick, without its calls.
  */
 export function acquirer(configs: readonly StoreConfig[], spills: boolean): Acquire {
-  const isPrepared = isOneCall(configs) && configs[0] !== undefined && preparesTakes(configs[0].store)
-  return completing('consume', configs, spills, isPrepared ? acquireTogether : calling('consume', configs))
+  const store = isOneCall(configs) ? configs[0]?.store : undefined
+  const isPrepared = store !== undefined && preparesTakes(store)
+  return completing('consume', configs, spills, isPrepared ? acquirerOf(store) : calling('consume', configs))
 }
 
 /** Runs a verb on any checks, all-or-nothing. */
@@ -45,13 +45,15 @@ const configsOf = (checks: readonly PolicyCheck[]): readonly StoreConfig[] =>
   checks.map(({ policy }) => policy.storeConfig)
 
 /** Acquires checks of one store by their prepared takes. */
-function acquireTogether(checks: readonly PolicyCheck[]): Acquisition {
-  if (checks.length > 1) return acquiredBy(answerTogether(checks))
-  const { policy, cost, key } = checks[0] as PolicyCheck
-  const { take, decide } = cost === 1 ? policy.steps.one : policy.steps.costing(cost)
-  const taken = take.take(key, (policy.storeConfig.store as PreparingStore).clock())
-  return new SingleAnswer(checks, decide(taken), copyOf(taken))
-}
+const acquirerOf =
+  (store: PreparingStore): Acquire =>
+  (checks) => {
+    if (checks.length > 1) return acquiredBy(answerTogether(checks, store.clock()))
+    const { policy, cost, key } = checks[0] as PolicyCheck
+    const { take, decide } = cost === 1 ? policy.oneUnit : policy.costing(cost)
+    const taken = take.take(key, store.clock())
+    return new SingleResult(checks, decide(taken), copyOf(taken))
+  }
 
 /**
  * Acquires checks by the calls of their stores. One store is atomic by itself. Several are called one after the other, and if one
@@ -108,7 +110,7 @@ export function watchThresholds<A extends Pick<Acquisition, 'checks' | 'decision
 }
 
 const acquiredBy = (result: StoreResult): Acquisition =>
-  result instanceof SingleAnswer ? result : shownOf(result.checks, result.decisions, [result])
+  result instanceof SingleResult ? result : shownOf(result.checks, result.decisions, [result])
 
 function acquiredByAll(checks: readonly PolicyCheck[], results: readonly StoreResult[]): Acquisition {
   const found = new Map(

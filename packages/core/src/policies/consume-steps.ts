@@ -9,6 +9,7 @@ import { checkTime } from '../common/time.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { Store } from '../stores/store.ts'
 import { preparesTakes } from '../stores/store-kinds.ts'
+import type { Policy } from './policy.ts'
 
 /** A step that consumes units of a policy. */
 export interface ConsumeStep {
@@ -16,48 +17,51 @@ export interface ConsumeStep {
   readonly step: Step
   /** Turns its results into decisions. */
   readonly decide: Decide
-  /** The same step, prepared. Only that of a store that prepares takes is called. */
+  /** The same step, prepared: of a store that prepares takes. */
   readonly take: PreparedTake
 }
 
 /** How many costs have their steps kept, one for each end of a number in bits: building a step takes longer than a take. */
 const KEPT = 64
 
-/** The steps that consume units of a policy. That of one unit is built once, and those of some other costs are kept. */
-export class ConsumeSteps {
-  readonly one: ConsumeStep
-  readonly #make: (cost: number) => ConsumeStep
-  readonly #kept: (ConsumeStep | undefined)[] = []
-
-  constructor(policy: string, quota: Quota, store: Store) {
-    this.#make = (cost) => {
-      // Frozen, because the store is given the same step for many requests.
-      const step = Object.freeze(stepFor(quota, 'consume', checkUnits(cost)))
-      return { cost, step, decide: decider(policy, quota, cost, step), take: prepared(store, policy, step) }
-    }
-    // Once, because prepared takes count by it without a check.
-    if (preparesTakes(store)) checkTime('clock of a store', store.clock())
-    this.one = this.#make(1)
+/** Builds the steps that consume units of a policy: that of one unit once, and those of some other costs are kept. */
+export function consumeSteps(name: string, quota: Quota, store: Store): Pick<Policy, 'oneUnit' | 'costing'> {
+  const made = (cost: number): ConsumeStep => {
+    // Frozen, because the store is given the same step for many requests.
+    const step = Object.freeze(stepFor(quota, 'consume', checkUnits(cost)))
+    return { cost, step, decide: decider(name, quota, cost, step), take: prepared(store, name, step) }
   }
-
-  /** Throws a `QuotaError` if the cost is invalid. */
-  costing(cost: number): ConsumeStep {
-    if (cost === 1) return this.one
-    // Only numbers have bits: other values are rejected as costs.
-    const place = typeof cost === 'number' ? cost & (KEPT - 1) : 0
-    const known = this.#kept[place]
-    if (known?.cost === cost) return known
-    const made = this.#make(cost)
-    this.#kept[place] = made
-    return made
+  // Once, because prepared takes count by it without a check.
+  if (preparesTakes(store)) checkTime('clock of a store', store.clock())
+  const oneUnit = made(1)
+  const kept: (ConsumeStep | undefined)[] = []
+  return {
+    oneUnit,
+    costing(cost) {
+      if (cost === 1) return oneUnit
+      // Only numbers have bits: other values are rejected as costs.
+      const place = typeof cost === 'number' ? cost & (KEPT - 1) : 0
+      const known = kept[place]
+      if (known?.cost === cost) return known
+      const step = made(cost)
+      kept[place] = step
+      return step
+    },
   }
 }
 
-const UNPREPARED = {} as PreparedTake
+/** Stands in for the prepared take of a store that prepares none. */
+const UNPREPARED: PreparedTake = { look: notPrepared, commit: notPrepared, take: notPrepared }
 
 function prepared(store: Store, policy: string, step: Step): PreparedTake {
   if (!preparesTakes(store)) return UNPREPARED
   const take: unknown = store.prepareSync(policy, step)
-  if (['look', 'commit', 'take'].every((name) => hasMethod(take, name))) return take as PreparedTake
+  return isTake(take) ? take : notPrepared(take)
+}
+
+const isTake = (take: unknown): take is PreparedTake =>
+  ['look', 'commit', 'take'].every((name) => hasMethod(take, name))
+
+function notPrepared(take: unknown): never {
   throw invalidOption('prepareSync of a store must return an object with look, commit and take', take)
 }

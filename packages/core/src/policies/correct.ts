@@ -1,6 +1,6 @@
 import { all, andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Take } from '../stores/store.ts'
-import type { Acquisition, ActualOf, CallDeadline, PolicyCheck, StoreAnswer, StoreResult } from './policy.ts'
+import type { Acquisition, ActualOf, CallDeadline, PolicyCheck, StoreResult } from './policy.ts'
 import { configOf } from './policy-of.ts'
 import { answerOf, correctionsOf, refundsOf } from './takes.ts'
 
@@ -11,7 +11,7 @@ export async function rollback({ decision, results }: Acquisition): Promise<void
 
 /** Rolls a result back, and returns the result after the refund; undefined if it is not known by the deadline. */
 export function rollbackResult(result: StoreResult, deadline?: DeadlineOf): MaybePromise<StoreResult | undefined> {
-  if (result.taken === undefined) return result.rollback().then((undone) => ({ ...result, ...undone }))
+  if (result.fallback) return result.fallback.rollback().then((decisions) => ({ ...result, decisions }))
   return answerInTime('refund', result.checks, refundsOf(result), deadline)
 }
 
@@ -23,7 +23,7 @@ export function answerInTime(
   checks: readonly PolicyCheck[],
   takes: readonly Take[],
   deadline?: DeadlineOf,
-): MaybePromise<StoreAnswer | undefined> {
+): MaybePromise<StoreResult | undefined> {
   const { calls } = configOf(checks)
   const taken = calls[call](checks, takes)
   const known = taken instanceof Promise && calls.inTime ? calls.inTime(taken, checks, deadline?.()) : taken
@@ -37,7 +37,7 @@ export async function settle({ decision, results }: Acquisition, actualOf: Actua
 
 /** Corrects a result to the actual cost. */
 export async function settleResult(result: StoreResult, actualOf: ActualOf): Promise<void> {
-  if (result.taken === undefined) return result.settle(actualOf)
+  if (result.fallback) return result.fallback.settle(actualOf)
   const { calls } = configOf(result.checks)
   const refunds = correctionsOf(result, actualOf, 'refund')
   const charges = correctionsOf(result, actualOf, 'charge')

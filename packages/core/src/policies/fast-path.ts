@@ -8,7 +8,7 @@ import type { SyncStore } from '../stores/store.ts'
 import { preparesTakes } from '../stores/store-kinds.ts'
 import type { ConsumeStep } from './consume-steps.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
-import { consumeTogether } from './sync-calls.ts'
+import { consumeTogether } from './takes.ts'
 
 type ConsumeSync = (key: string, cost?: number | Costs) => Decision
 
@@ -18,11 +18,10 @@ export function syncFastPath(store: SyncStore, named: NamedPolicies): ConsumeSyn
   if (policy === undefined || !preparesTakes(store)) return undefined
   const { clock } = store
   if (others.length > 0) return severalFastPath(clock, named)
-  const { steps } = policy
-  const { take, decide } = steps.one
+  const { take, decide } = policy.oneUnit
   const consume: ConsumeSync = (key, cost = 1) => {
     checkKey(key)
-    const { take, decide } = steps.costing(oneCost(named, cost))
+    const { take, decide } = policy.costing(oneCost(named, cost))
     return decide(take.take(key, clock()))
   }
   return take.consumer?.<Costs>(clock, decide, consume) ?? consume
@@ -32,7 +31,7 @@ const oneCost = (named: NamedPolicies, cost: number | Costs): number =>
   typeof cost === 'number' ? cost : (costsOf(named, cost, 'consume')[0] as number)
 
 function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync {
-  const ones = named.policies.map(({ steps }) => steps.one)
+  const ones = named.policies.map(({ oneUnit }) => oneUnit)
   const hasBlockList = blockListOf(named.policies) !== undefined
   return (key, cost = 1) => {
     const steps = cost === 1 ? ones : costing(named, cost)
@@ -46,7 +45,7 @@ function severalFastPath(clock: () => Micros, named: NamedPolicies): ConsumeSync
 function costing(named: NamedPolicies, cost: number | Costs): readonly ConsumeStep[] {
   const costs = costsOf(named, cost, 'consume')
   return named.policies
-    .map(({ steps }, i) => (costs[i] === undefined ? undefined : steps.costing(costs[i])))
+    .map((policy, i) => (costs[i] === undefined ? undefined : policy.costing(costs[i])))
     .filter((step) => step !== undefined)
 }
 

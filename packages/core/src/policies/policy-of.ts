@@ -1,11 +1,11 @@
 import { algorithmOf, checkConsumable, checkQuota } from '../algorithms/algorithm.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
 import { invalidOption } from '../common/errors.ts'
-import { ConsumeSteps } from './consume-steps.ts'
-import type { Checks, Policy, PolicyCheck, StoreConfig } from './policy.ts'
+import { consumeSteps } from './consume-steps.ts'
+import type { Policy, PolicyCheck, StoreConfig } from './policy.ts'
 
 /** The store that all of these checks go to, and how. */
-export const configOf = (checks: Checks): StoreConfig => (checks[0] as PolicyCheck).policy.storeConfig
+export const configOf = (checks: readonly PolicyCheck[]): StoreConfig => (checks[0] as PolicyCheck).policy.storeConfig
 
 /** Names a quota and its states. Names are sent in headers, hence printable ASCII. */
 export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, stateName: string = name): Policy {
@@ -21,7 +21,7 @@ export function policyOf(name: string, quota: Quota, storeConfig: StoreConfig, s
     quota,
     storeConfig,
     localQuota: storeConfig.calls?.shareOf?.(quota, replicas) ?? quota,
-    steps: new ConsumeSteps(stateName, quota, store),
+    ...consumeSteps(stateName, quota, store),
   }
 }
 

@@ -6,7 +6,7 @@ import type { Micros } from '../common/time.ts'
 import type { Logger } from '../common/warn.ts'
 import type { Taken } from '../kernels/kernel.ts'
 import type { Deadline, StateKey, Store, Take } from '../stores/store.ts'
-import type { ConsumeSteps } from './consume-steps.ts'
+import type { ConsumeStep } from './consume-steps.ts'
 import type { StoreErrorOption } from './failure-mode.ts'
 import type { ThresholdWatch } from './thresholds.ts'
 
@@ -17,8 +17,10 @@ export interface Policy {
   readonly storeConfig: StoreConfig
   /** The quota that this process enforces while the store does not answer. */
   readonly localQuota: Quota
-  /** The steps that consume units, and their prepared takes. */
-  readonly steps: ConsumeSteps
+  /** The step that consumes one unit. */
+  readonly oneUnit: ConsumeStep
+  /** The step that consumes some units. Throws a `QuotaError` if the cost is invalid. */
+  costing(cost: number): ConsumeStep
 }
 
 /** A store, the deadline of its answers, and the failure mode. */
@@ -52,9 +54,6 @@ export interface EmptyPolicy {
   readonly decision: Decision
 }
 
-/** Checks that go to one store. */
-export type Checks = readonly PolicyCheck[]
-
 /** Returns the actual cost of a check. */
 export type ActualOf = (check: PolicyCheck) => number
 
@@ -72,21 +71,30 @@ export interface CallDeadline extends Deadline {
  */
 export interface StoreCalls {
   /** Decides checks: by the store or, if it fails, by their failure modes. */
-  decide(checks: Checks, verb: Verb, stepOptions?: StepOptions, deadline?: CallDeadline): MaybePromise<StoreResult>
+  decide(
+    checks: readonly PolicyCheck[],
+    verb: Verb,
+    stepOptions?: StepOptions,
+    deadline?: CallDeadline,
+  ): MaybePromise<StoreResult>
   /** Takes of the checks. Rejects with a `StoreError` if the store fails, as all others do. */
-  take(checks: Checks, takes: readonly Take[]): MaybePromise<readonly Taken[]>
+  take(checks: readonly PolicyCheck[], takes: readonly Take[]): MaybePromise<readonly Taken[]>
   /** Takes each batch, at one moment if the store can. */
-  takeEach(checks: Checks, batches: Batches, deadline?: CallDeadline): MaybePromise<readonly (readonly Taken[])[]>
+  takeEach(
+    checks: readonly PolicyCheck[],
+    batches: Batches,
+    deadline?: CallDeadline,
+  ): MaybePromise<readonly (readonly Taken[])[]>
   /** Decides checks by their failure modes, as the store has failed; rethrows another error. */
-  fallBack(error: unknown, checks: Checks, call: FailingCall): Promise<StoreResult>
+  fallBack(error: unknown, checks: readonly PolicyCheck[], call: FailingCall): Promise<StoreResult>
   /** Refunds units. If the store fails, the refund may be made later. */
-  refund(checks: Checks, takes: readonly Take[]): MaybePromise<readonly Taken[]>
+  refund(checks: readonly PolicyCheck[], takes: readonly Take[]): MaybePromise<readonly Taken[]>
   /** Charges units. If the store fails, none are charged later. */
-  charge(checks: Checks, takes: readonly Take[]): MaybePromise<readonly Taken[]>
+  charge(checks: readonly PolicyCheck[], takes: readonly Take[]): MaybePromise<readonly Taken[]>
   /** The earliest deadline of the policies, for a call that began at `startMs`; absent of an in-memory store. */
-  deadlineFrom?(checks: Checks, startMs?: number): CallDeadline
+  deadlineFrom?(checks: readonly PolicyCheck[], startMs?: number): CallDeadline
   /** The answer of a call; undefined if it is not known by the deadline, or the store fails. */
-  inTime?<T>(answer: Promise<T>, checks: Checks, deadline?: CallDeadline): Promise<T | undefined>
+  inTime?<T>(answer: Promise<T>, checks: readonly PolicyCheck[], deadline?: CallDeadline): Promise<T | undefined>
   /** Deletes states of one key, and returns how many were stored. */
   delete(keys: readonly [StateKey, ...StateKey[]], config: CallConfig): MaybePromise<number>
   /** Deletes all states of policies, and returns how many were stored. */
@@ -109,39 +117,36 @@ export type Batches = readonly (readonly Take[])[]
 /** A call that a store may fail: what it does, and how it is counted in this process instead. */
 export interface FailingCall {
   readonly verb: Verb
-  readonly countBy: (local: Checks) => StoreAnswer
+  readonly countBy: (local: readonly PolicyCheck[]) => StoreResult
   /** Reads what a late answer took; undefined if it took nothing, or is invalid: nothing has checked it yet. */
   readonly readLate: (answer: unknown) => TakenUnits | undefined
 }
 
 /** What was taken of checks. */
-export type TakenUnits = Pick<StoreAnswer, 'checks' | 'taken'>
+export type TakenUnits = Pick<StoreResult, 'checks' | 'taken'>
 
-/** The result of the checks of one store: its answer, or that of the fallback. */
-export type StoreResult = StoreAnswer | FallbackResult
-
-/** The answer of a store to checks, with what it has taken. */
-export interface StoreAnswer {
-  readonly checks: Checks
+/** The result of the checks of one store, or of the fallback that has decided instead. */
+export interface StoreResult {
+  readonly checks: readonly PolicyCheck[]
   readonly decisions: readonly Decision[]
+  /** What the store has taken; nothing if it was not the one to decide. */
   readonly taken: readonly Taken[]
+  /** Undefined if the store has decided. */
+  readonly fallback?: Fallback
 }
 
-/** Decisions without the store. */
-export interface FallbackResult {
-  readonly checks: Checks
-  readonly decisions: readonly Decision[]
-  readonly taken?: never
-  /** Refunds the units that the fallback consumed, for a request that is denied after all. */
-  readonly rollback: () => Promise<Pick<StoreResult, 'checks' | 'decisions'>>
-  /** Corrects the units that the fallback consumed to the actual cost. */
+/** Corrects what was counted without the store. */
+export interface Fallback {
+  /** Refunds the units, for a request that is denied after all, and returns the decisions after that. */
+  readonly rollback: () => Promise<readonly Decision[]>
+  /** Corrects the units to the actual cost. */
   readonly settle: (actualOf: ActualOf) => Promise<void>
 }
 
 /** The checks of a request with their results: enough to refund exactly the units that were consumed. */
 export interface Acquisition {
   /** The checks that have a decision, in their order. */
-  readonly checks: Checks
+  readonly checks: readonly PolicyCheck[]
   readonly decision: Decision
   readonly results: readonly StoreResult[]
 }

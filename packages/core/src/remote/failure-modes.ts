@@ -1,9 +1,9 @@
 import type { Decision } from '../algorithms/decision.ts'
-import { allow, deny } from '../algorithms/decision-of.ts'
+import { allow, deny, NONE } from '../algorithms/decision-of.ts'
 import { isBlockList } from '../algorithms/penalty/block-list.ts'
 import { StoreError } from '../common/errors.ts'
 import type { StoreErrorOption } from '../policies/failure-mode.ts'
-import type { FailingCall, FallbackResult, PolicyCheck } from '../policies/policy.ts'
+import type { FailingCall, PolicyCheck, StoreResult } from '../policies/policy.ts'
 import { lateUnits, NONE_USED } from './late-units.ts'
 import { countByLimiters } from './limiter-count.ts'
 import { countLocally } from './local-count.ts'
@@ -14,7 +14,7 @@ export async function fallBack(
   error: unknown,
   checks: readonly PolicyCheck[],
   call: FailingCall,
-): Promise<FallbackResult> {
+): Promise<StoreResult> {
   if (!(error instanceof StoreError)) throw error
   const late = call.verb === 'consume' || call.verb === 'charge' ? lateUnits(error, call.readLate) : undefined
   // Units that the store takes late are kept only for an allowed request that was counted nowhere else.
@@ -30,12 +30,15 @@ export async function fallBack(
     return {
       checks,
       decisions,
-      rollback: async () => {
-        await rollbackAll(parts)
-        return { checks, decisions: decisionsNow() }
-      },
-      settle: async (actualOf) => {
-        for (const each of parts) await each.settle(actualOf)
+      taken: NONE,
+      fallback: {
+        rollback: async () => {
+          await rollbackAll(parts)
+          return decisionsNow()
+        },
+        settle: async (actualOf) => {
+          for (const each of parts) await each.settle(actualOf)
+        },
       },
     }
   } finally {

@@ -1,7 +1,7 @@
 import { oncePer } from '../common/once-per.ts'
-import { ConsumeSteps } from '../policies/consume-steps.ts'
+import { consumeSteps } from '../policies/consume-steps.ts'
 import { rollbackResult, settleResult } from '../policies/correct.ts'
-import type { Policy, PolicyCheck, StoreAnswer } from '../policies/policy.ts'
+import type { Policy, PolicyCheck, StoreResult } from '../policies/policy.ts'
 import { SYNC_CALLS } from '../policies/sync-calls.ts'
 import { localStoreOf } from './local-store.ts'
 import type { Substitute } from './substitute.ts'
@@ -9,7 +9,7 @@ import type { Substitute } from './substitute.ts'
 /** Counts checks in this process, all-or-nothing. */
 export function countLocally(
   checks: readonly PolicyCheck[],
-  countBy: (local: readonly PolicyCheck[]) => StoreAnswer,
+  countBy: (local: readonly PolicyCheck[]) => StoreResult,
 ): Substitute {
   const counted = countBy(checks.map((check) => ({ ...check, policy: localOf(check.policy) })))
   const checkOf = (local: PolicyCheck): PolicyCheck => checks[counted.checks.indexOf(local)] as PolicyCheck
@@ -18,7 +18,7 @@ export function countLocally(
     decisionOf: (check) => decisions[checks.indexOf(check)],
     rollback() {
       // The local store answers in the same tick.
-      if (decisions.every(({ allowed }) => allowed)) decisions = (rollbackResult(counted) as StoreAnswer).decisions
+      if (decisions.every(({ allowed }) => allowed)) decisions = (rollbackResult(counted) as StoreResult).decisions
     },
     settle: (actualOf) => settleResult(counted, (local) => actualOf(checkOf(local))),
   }
@@ -32,6 +32,6 @@ export const localOf: (policy: Policy) => Policy = oncePer('local policies', (po
     ...policy,
     quota: share,
     storeConfig: { ...storeConfig, store, calls: SYNC_CALLS },
-    steps: new ConsumeSteps(policy.name, share, store),
+    ...consumeSteps(policy.name, share, store),
   }
 })

@@ -2,15 +2,7 @@ import { shareOfQuota } from '../algorithms/algorithm.ts'
 import type { StepOptions, Verb } from '../algorithms/step-options.ts'
 import { type QuotaError, StoreError } from '../common/errors.ts'
 import type { Taken } from '../kernels/kernel.ts'
-import type {
-  Batches,
-  CallDeadline,
-  PolicyCheck,
-  StoreAnswer,
-  StoreCalls,
-  StoreConfig,
-  StoreResult,
-} from '../policies/policy.ts'
+import type { Batches, CallDeadline, PolicyCheck, StoreCalls, StoreConfig, StoreResult } from '../policies/policy.ts'
 import { configOf } from '../policies/policy-of.ts'
 import { SYNC_CALLS } from '../policies/sync-calls.ts'
 import { answerOf, takesFor } from '../policies/takes.ts'
@@ -92,7 +84,7 @@ class DecideCall extends TimedCall<readonly Taken[], StoreResult> {
   override fallBack(error: StoreError | QuotaError): Promise<StoreResult> {
     return fallBack(error, this.#checks, {
       verb: this.#verb,
-      countBy: (local) => SYNC_CALLS.decide(local, this.#verb, this.#stepOptions) as StoreAnswer,
+      countBy: (local) => SYNC_CALLS.decide(local, this.#verb, this.#stepOptions) as StoreResult,
       readLate: lateAnswerTo(this.#checks, this.#takes),
     })
   }

@@ -1,16 +1,16 @@
 import { invalidOption, QuotaError } from '../../common/errors.ts'
 import { inTime } from '../../common/in-time.ts'
-import { andThen, checked, type MaybePromise } from '../../common/maybe-promise.ts'
+import { andThen, checked } from '../../common/maybe-promise.ts'
 import { checkLogger, type Logger } from '../../common/warn.ts'
 import type { Acquisition, StoreConfig, StoreResult } from '../../policies/policy.ts'
 import { storeOr } from '../../stores/default-store.ts'
-import type { PreparingStore, Store } from '../../stores/store.ts'
+import type { Store } from '../../stores/store.ts'
+import { preparesTakes } from '../../stores/store-kinds.ts'
 import { addressKey } from '../addresses/address.ts'
-import type { RequestParts } from '../requests/parts.ts'
 import { checkReturnedKey } from '../requests/returned.ts'
-import type { CompiledPolicy, HttpCheck } from './compiled.ts'
+import type { CompiledPolicy } from './compiled.ts'
 import type { Read, RequestSources } from './request-sources.ts'
-import type { Feature, Seams } from './seams.ts'
+import type { AcquisitionBuilder, Feature, Seams } from './seams.ts'
 
 /**
  * What limiters of the lean entries have: the address of the client or a function as the key, one policy, the newest headers, and
@@ -24,7 +24,7 @@ export const plain: Feature = {
     several: () => onePolicy,
     key: () => keyReader,
     quota,
-    enforce: () => () => consume,
+    enforce: () => consuming,
   },
 }
 
@@ -110,15 +110,17 @@ function keyReader<R>(option: unknown, { address, ipv6Prefix }: RequestSources<R
 }
 
 /** Consumes the units of one check, in the same tick. With the calls that some features bring, they can be refunded. */
-function consume<R, S>(_: RequestParts<R>, checks: readonly HttpCheck<R, S>[]): MaybePromise<Acquisition | undefined> {
-  const [check] = checks
-  if (check === undefined) return undefined
-  const { policy, key, cost } = check
-  const { store, calls } = policy.storeConfig
-  if (calls !== undefined) return andThen(calls.decide(checks, 'consume'), (result) => acquiredBy(checks, result))
-  const { take, decide } = policy.steps.costing(cost)
-  const taken = take.take(key, (store as PreparingStore).clock())
-  return { checks, decision: decide(taken), results: [] }
+function consuming<R, S>([compiled]: readonly CompiledPolicy<R, S>[]): AcquisitionBuilder<R, S> {
+  const { store, calls } = (compiled as CompiledPolicy<R, S>).storeConfig
+  const prepared = calls === undefined && preparesTakes(store) ? store : undefined
+  return (_, checks) => {
+    const [check] = checks
+    if (check === undefined) return undefined
+    if (prepared === undefined) return andThen(calls.decide(checks, 'consume'), (result) => acquiredBy(checks, result))
+    const { take, decide } = check.policy.costing(check.cost)
+    const decision = decide(take.take(check.key, prepared.clock()))
+    return { checks, decision, results: [] }
+  }
 }
 
 const acquiredBy = (checks: Acquisition['checks'], result: StoreResult): Acquisition => ({
