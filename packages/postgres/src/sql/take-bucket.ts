@@ -1,4 +1,8 @@
+import { FRACTION, fieldsOf } from './layout.ts'
 import { expirySql, type Names, SAFE_PATH } from './names.ts'
+
+/** The counts of a row: of a bucket whose units take parts of a microsecond. */
+const of = fieldsOf('t.counts', FRACTION)
 
 /**
  * The fast path for the most common batch: takes of a continuously refilling bucket, all for one key with one step. It is
@@ -22,7 +26,7 @@ import { expirySql, type Names, SAFE_PATH } from './names.ts'
  */
 export const takeBucketSql = ({ table, fn }: Names): string => {
   const clock = 'coalesce(at, (extract(epoch FROM clock_timestamp()) * 1000000)::int8)'
-  const found = 'CASE WHEN t.counts[1] = scale AND abs(t.tat) > now THEN t.counts[2] ELSE 0 END'
+  const found = `CASE WHEN ${of.scale} = scale AND abs(t.tat) > now THEN ${of.early} ELSE 0 END`
   const usual = `WHERE t.name = state_name AND t.tat > 0 AND t.tat <= now + most_ahead
         AND t.expires >= greatest(t.tat, now) + total + 60000000`
   const signed = 'next * CASE WHEN next - now > ceiling THEN -1 ELSE 1 END'
@@ -44,9 +48,9 @@ BEGIN
     UPDATE ${table} t SET tat = greatest(t.tat, now) + total, counts = NULL
       ${usual} RETURNING t.tat INTO next;
   ELSE
-    UPDATE ${table} t SET tat = greatest(t.tat - (t.counts[2] + total_early) / scale, now) + total,
-        counts = ARRAY[scale, CASE WHEN t.tat > now THEN (t.counts[2] + total_early) % scale ELSE total_early END]
-      ${usual} AND t.counts[1] = scale RETURNING t.tat, t.counts[2] INTO next, next_early;
+    UPDATE ${table} t SET tat = greatest(t.tat - (${of.early} + total_early) / scale, now) + total,
+        counts = ARRAY[scale, CASE WHEN t.tat > now THEN (${of.early} + total_early) % scale ELSE total_early END]
+      ${usual} AND ${of.scale} = scale RETURNING t.tat, ${of.early} INTO next, next_early;
   END IF;
   ${taken}
 
