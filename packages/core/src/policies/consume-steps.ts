@@ -1,5 +1,4 @@
 import { decider, stepFor } from '../algorithms/algorithm.ts'
-import type { Decide } from '../algorithms/decision.ts'
 import type { PreparedTake } from '../algorithms/prepared-take.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
 import { checkUnits } from '../algorithms/verbs.ts'
@@ -9,17 +8,7 @@ import { checkTime } from '../common/time.ts'
 import type { Step } from '../kernels/kernel.ts'
 import type { Store } from '../stores/store.ts'
 import { preparesTakes } from '../stores/store-kinds.ts'
-import type { Policy } from './policy.ts'
-
-/** A step that consumes units of a policy. */
-export interface ConsumeStep {
-  readonly cost: number
-  readonly step: Step
-  /** Turns its results into decisions. */
-  readonly decide: Decide
-  /** The same step, prepared: of a store that prepares takes. */
-  readonly take: PreparedTake
-}
+import type { ConsumeStep, Policy } from './policy.ts'
 
 /** How many costs have their steps kept, one for each end of a number in bits: building a step takes longer than a take. */
 const KEPT = 64

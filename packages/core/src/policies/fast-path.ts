@@ -6,8 +6,8 @@ import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
 import type { SyncStore } from '../stores/store.ts'
 import { preparesTakes } from '../stores/store-kinds.ts'
-import type { ConsumeStep } from './consume-steps.ts'
 import { type Costs, costsOf, type NamedPolicies } from './costs.ts'
+import type { ConsumeStep } from './policy.ts'
 import { consumeTogether } from './takes.ts'
 
 type ConsumeSync = (key: string, cost?: number | Costs) => Decision

@@ -1,12 +1,12 @@
-import type { Decision } from '../algorithms/decision.ts'
+import type { Decide, Decision } from '../algorithms/decision.ts'
+import type { PreparedTake } from '../algorithms/prepared-take.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
 import type { StepOptions, Verb } from '../algorithms/step-options.ts'
 import type { MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
 import type { Logger } from '../common/warn.ts'
-import type { Taken } from '../kernels/kernel.ts'
+import type { Step, Taken } from '../kernels/kernel.ts'
 import type { Deadline, StateKey, Store, Take } from '../stores/store.ts'
-import type { ConsumeStep } from './consume-steps.ts'
 import type { StoreErrorOption } from './failure-mode.ts'
 import type { ThresholdWatch } from './thresholds.ts'
 
@@ -21,6 +21,16 @@ export interface Policy {
   readonly oneUnit: ConsumeStep
   /** The step that consumes some units. Throws a `QuotaError` if the cost is invalid. */
   costing(cost: number): ConsumeStep
+}
+
+/** A step that consumes units of a policy. */
+export interface ConsumeStep {
+  readonly cost: number
+  readonly step: Step
+  /** Turns its results into decisions. */
+  readonly decide: Decide
+  /** The same step, prepared: of a store that prepares takes. */
+  readonly take: PreparedTake
 }
 
 /** A store, the deadline of its answers, and the failure mode. */

@@ -6,8 +6,7 @@ import { andThen, type MaybePromise } from '../common/maybe-promise.ts'
 import type { Micros } from '../common/time.ts'
 import { copyOf, type Step, type Taken } from '../kernels/kernel.ts'
 import type { Take } from '../stores/store.ts'
-import type { ConsumeStep } from './consume-steps.ts'
-import type { Acquisition, ActualOf, PolicyCheck, StoreResult, TakenUnits } from './policy.ts'
+import type { Acquisition, ActualOf, ConsumeStep, PolicyCheck, StoreResult, TakenUnits } from './policy.ts'
 import { configOf } from './policy-of.ts'
 
 /** The takes of a verb on checks. */
