@@ -12,6 +12,15 @@ import {
   takenOf,
 } from '@spillway/core'
 
+/** Throws if a step has part of a microsecond, which databases do not take for a whole number. */
+function checkWhole(step: object): void {
+  for (const [name, value] of Object.entries(step)) {
+    if (Object(value) === value && typeof value === 'object') checkWhole(value)
+    else if (typeof value === 'number' && Number.isFinite(value) && !Number.isInteger(value))
+      throw new RangeError(`steps are of whole numbers; ${name} is ${value}`)
+  }
+}
+
 /**
  * Returns the reference store: a map without eviction, and the kernels. Its results are correct by definition, and other
  * stores are compared with it.
@@ -21,6 +30,7 @@ export function modelStore(clock: () => Micros): SyncStore {
   const nameOf = ({ policy, key }: StateKey): string => JSON.stringify([policy, key])
 
   const takeSync = (ops: readonly Take[], at: Micros = clock()): readonly Taken[] => {
+    for (const { step } of ops) checkWhole(step)
     const outcomes = ops.map((op) => runKernel(states.get(nameOf(op)), at, op.step))
     const takes = outcomes.every((outcome) => outcome.allowed)
     return ops.map((op, i) => {

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import {
   type BucketTaken,
+  leakyBucket,
   type Micros,
   perMinute,
   perSecond,
+  rateLimiter,
   type Store,
   type Taken,
   tokenBucket,
+  warmingUp,
 } from '@spillway/core'
 import { decide, stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
@@ -213,4 +216,21 @@ export function testStore(
     const [taken] = await store.take([consume('a')])
     assert.ok(Number.isSafeInteger(taken?.now), 'now is in whole microseconds')
   })
+
+  // Reproduces a bug: the rest of maxWait was sent with parts of a microsecond, which PostgreSQL rejected with the whole batch.
+  for (const [i, quota] of [
+    perMinute(10),
+    leakyBucket({ limit: 600, per: '1m', queue: 9 }),
+    warmingUp({ limit: 600, per: '1m', warmUpPeriod: '1m' }),
+  ].entries()) {
+    test(`lets callers wait up to maxWait: ${quota.kernel} of ${quota.limit}`, async () => {
+      const store = await makeStore()
+      const limiter = rateLimiter({ name: `wait ${i}`, quota, store, onStoreError: 'throw', deadline: '30s' })
+      const decisions = await Promise.all(['a', 'b', 'c'].map((key) => limiter.wait(key, { maxWait: '5s' })))
+      assert.deepEqual(
+        decisions.map(({ allowed }) => allowed),
+        [true, true, true],
+      )
+    })
+  }
 }

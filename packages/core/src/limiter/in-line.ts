@@ -47,7 +47,7 @@ async function attempt(
     const pause = place.isFirst() ? await pauseInLine(place, retryMs, onClientClosed) : 'called'
     if (pause === 'left') return undefined
     // A timer may fire up to a millisecond early, which must not deny the retry.
-    maxWaitMicros = pause === 'over' ? Math.max(maxWaitMicros - retryMs * 1000, 1_000) : undefined
+    maxWaitMicros = pause === 'over' ? Math.max(Math.ceil(maxWaitMicros - retryMs * 1000), 1_000) : undefined
   }
 }
 

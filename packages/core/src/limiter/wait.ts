@@ -67,7 +67,7 @@ export async function acquireTurn(
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
   const startedMs = monotonicMs()
-  const left = (): Micros => Math.max(maxWaitMicros - (monotonicMs() - startedMs) * 1000, 0)
+  const left = (): Micros => Math.max(Math.ceil(maxWaitMicros - (monotonicMs() - startedMs) * 1000), 0)
   let place: Place | undefined
   return acquireAtTurn(checks, {
     acquire: () => {
