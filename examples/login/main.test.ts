@@ -24,7 +24,7 @@ const login = (user: string, password: string, cookie = ''): Promise<Response> =
 
 test('successful logins are refunded', async () => {
   for (let i = 0; i < 8; i++) {
-    await vi.waitFor(async () => expect((await login('alice', 'correct horse')).status).toBe(200))
+    await vi.waitFor(async () => expect((await login('alice', 'correct horse')).status).toBe(200), { timeout: 60_000 })
   }
 })
 
