@@ -1,9 +1,9 @@
 import type { DialectName } from './clients.ts'
 
 interface Node {
-  readonly host?: string
-  readonly port?: number
-  readonly path?: string
+  readonly host?: string | null
+  readonly port?: number | null
+  readonly path?: string | null
 }
 
 /** What the clients of ioredis and node-redis say of their server. */
@@ -20,6 +20,10 @@ interface Described {
   readonly startupNodes?: readonly (Node | string | number)[]
   /** Of ioredis; `end` if it is closed for good. */
   readonly status?: string
+  /** Of ioredis: whether it closes. */
+  readonly manuallyClosing?: boolean
+  /** Of node-redis: whether it is connected. */
+  readonly isOpen?: boolean
   readonly duplicate?: unknown
 }
 
@@ -28,20 +32,29 @@ interface Described {
  * client is closed, or does not say: clusters and pools of node-redis, GLIDE, and clients of others.
  */
 export function serverOf(client: object, dialect: DialectName): string | undefined {
-  const { options, startupNodes, status, duplicate } = client as Described
-  if (status === 'end' || (dialect !== 'ioredis' && dialect !== 'node-redis')) return undefined
+  const { options, startupNodes, status, manuallyClosing, duplicate } = client as Described
+  if (status === 'end' || manuallyClosing === true || hasClosed(client)) return undefined
+  if (dialect !== 'ioredis' && dialect !== 'node-redis') return undefined
   if (typeof options !== 'object' || options === null || typeof duplicate !== 'function') return undefined
   const { socket = options, db = 0, database = db, keyPrefix = '', sentinels, name } = options
   const nodes = startupNodes ?? sentinels ?? [socket]
   return JSON.stringify([nodes.map(addressOf).sort(), sentinels ? name : '', database, keyPrefix])
 }
 
+const opened = new WeakSet<object>()
+
+/** Whether a client of node-redis was open when this was called before, and is not: it does not say so itself. */
+function hasClosed(client: { readonly isOpen?: boolean }): boolean {
+  if (client.isOpen === true) opened.add(client)
+  return client.isOpen === false && opened.has(client)
+}
+
 const LOOPBACK = /^(?:127\.0\.0\.1|::1)$/
 
 function addressOf(node: Node | string | number): string {
   // A URL has a password.
-  const { host = 'localhost', port = 6379, path } = typeof node === 'object' ? node : nodeIn(`${node}`)
-  return path ?? `${host.replace(LOOPBACK, 'localhost').toLowerCase()}:${port}`
+  const { host, port, path } = typeof node === 'object' ? node : nodeIn(`${node}`)
+  return path ?? `${(host ?? 'localhost').replace(LOOPBACK, 'localhost').toLowerCase()}:${port ?? 6379}`
 }
 
 function nodeIn(text: string): Node {

@@ -1,8 +1,15 @@
 import { perMinute, rateLimiter } from '@spillway/core'
 import { Cluster, Redis } from 'ioredis'
 import { createClient } from 'redis'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Redis as Server, startRedis } from '../../../test/services/redis.ts'
 import { type RedisClient, redisStore } from '../src/index.ts'
+
+let server: Server
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server.stop())
 
 const open: Redis[] = []
 afterEach(() => {
@@ -15,6 +22,8 @@ function ioredis(options: object): Redis {
   open.push(made)
   return made
 }
+
+const nodeRedis = (port: number) => createClient({ socket: { port } })
 
 /** What two limiters warn of, each on a client of its own. */
 function warningsOf(clients: readonly RedisClient[], [one, other]: readonly [object, object], options = {}): string[] {
@@ -75,6 +84,38 @@ describe('two clients of one server', () => {
     expect(warningsOf([first], [{ name: 'a' }, { name: 'a' }])).toEqual([])
     first.disconnect()
     expect(warningsOf([ioredis({ host: name })], [{ name: 'a', quota: perMinute(5) }, { name: 'b' }])).toEqual([])
+  })
+
+  // The remedy of the warning, to close the first client, did not help: node-redis does not say that it was open before.
+  test.each<[string, (client: ReturnType<typeof nodeRedis>) => unknown]>([
+    ['close', (client) => client.close()],
+    ['destroy', (client) => client.destroy()],
+    ['disconnect', (client) => client.disconnect()],
+    ['quit', (client) => client.quit()],
+  ])('of node-redis that are closed are not compared: %s', async (name, close) => {
+    const { port } = server
+    const first = nodeRedis(port)
+    first.on('error', () => {})
+    await first.connect()
+    expect(warningsOf([first], [{ name }, { name }])).toEqual([])
+    await close(first)
+    const second = nodeRedis(port)
+    expect(warningsOf([second], [{ name, quota: perMinute(5) }, { name: 'b' }])).toEqual([])
+  })
+
+  test('of ioredis that are closed are not compared: quit', async () => {
+    const { port } = server
+    const first = new Redis({ port })
+    expect(warningsOf([first], [{ name: 'a' }, { name: 'a' }])).toEqual([])
+    await first.quit()
+    const second = ioredis({ port })
+    expect(warningsOf([second], [{ name: 'a', quota: perMinute(5) }, { name: 'b' }])).toEqual([])
+  })
+
+  // It threw a TypeError without a code, though both clients work.
+  test('with null for the host of this machine are compared', () => {
+    const clients = [ioredis({ host: null, port: 7 }), createClient({ socket: { host: null as never, port: 7 } })]
+    expect(warningsOf(clients, [{}, {}])).toHaveLength(1)
   })
 
   test('with prefixes of their own are not compared', () => {

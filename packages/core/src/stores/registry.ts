@@ -39,9 +39,15 @@ const MOST_NAMES = 1_000
 /** The registrations of each database. */
 const databases = oncePer('registrations', (_owner: object) => new Map<string, Parts>())
 
-/** Compares a registration with those of other owners, by the owner of a scope; set by what knows its server. */
-export const comparisonOf: (owner: object) => { compare?: (registration: Registration, parts: Parts) => void } =
-  oncePer('comparisons of servers', () => ({}))
+interface Comparison {
+  /** Compares a registration with those of other owners. */
+  compare?: (registration: Registration, parts: Parts) => void
+  /** What identifies the owner's database; undefined if that is not known, or the owner is closed. */
+  serverOf?: () => string | undefined
+}
+
+/** How limiters are compared, by the owner of a scope; set by what knows its server. */
+export const comparisonOf: (owner: object) => Comparison = oncePer('comparisons of servers', () => ({}))
 
 /**
  * Registers what a limiter counts, all or nothing. Throws a QuotaError if a state name is registered on the same database

@@ -11,9 +11,9 @@ const MOST_NAMES = 1_000
 export type ServerOf = () => string | undefined
 
 interface Named {
-  readonly owner: object
+  /** A client that is used no more is collected, with its limiters. */
+  readonly owner: WeakRef<object>
   readonly parts: Parts
-  readonly serverOf: ServerOf
 }
 
 /** The latest limiter of each name on each server. */
@@ -24,16 +24,24 @@ const namedOn = (): Map<string, Named> => processState('names on servers', () =>
  * one application that is built twice, so this warns where one client has an error.
  */
 export function setServerOf(owner: object, serverOf: ServerOf): void {
-  comparisonOf(owner).compare = (registration, parts) => {
-    const server = serverOf()
+  const comparison = comparisonOf(owner)
+  comparison.serverOf = () => {
+    try {
+      return serverOf()
+    } catch {
+      return undefined // a client with options of its own kind must work all the same
+    }
+  }
+  comparison.compare = (registration, parts) => {
+    const server = comparison.serverOf?.()
     if (server === undefined) return
     const id = `${server}\n${idOf(registration)}`
     const other = namedOn().get(id)
-    if (other !== undefined && other.owner !== owner && other.serverOf() === server) {
+    const others = other?.owner.deref()
+    if (other !== undefined && others !== undefined && others !== owner && comparisonOf(others).serverOf?.() === server)
       warnOfTwoClients(registration, parts, other.parts)
-    }
     namedOn().delete(id)
-    namedOn().set(id, { owner, parts, serverOf })
+    namedOn().set(id, { owner: new WeakRef(owner), parts })
     evictOldest(namedOn(), MOST_NAMES)
   }
 }
