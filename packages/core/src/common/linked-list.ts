@@ -5,24 +5,24 @@ export interface ListItem<T> {
   after: ListItem<T> | undefined
 }
 
-/** A list that adds an item at either end, and removes any, in constant time. */
+/** A list that adds an item after another, and removes any, in constant time. */
 export class LinkedList<T> {
   first: ListItem<T> | undefined
   last: ListItem<T> | undefined
 
+  /** Adds an item at the end. */
   add(value: T): ListItem<T> {
-    const item: ListItem<T> = { value, before: this.last, after: undefined }
-    if (this.last) this.last.after = item
-    else this.first = item
-    this.last = item
-    return item
+    return this.addAfter(this.last, value)
   }
 
-  addFirst(value: T): ListItem<T> {
-    const item: ListItem<T> = { value, before: undefined, after: this.first }
-    if (this.first) this.first.before = item
+  /** Adds an item after another of this list; as the first, if that is undefined. */
+  addAfter(before: ListItem<T> | undefined, value: T): ListItem<T> {
+    const after = before ? before.after : this.first
+    const item: ListItem<T> = { value, before, after }
+    if (before) before.after = item
+    else this.first = item
+    if (after) after.before = item
     else this.last = item
-    this.first = item
     return item
   }
 

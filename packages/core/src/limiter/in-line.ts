@@ -6,41 +6,42 @@ import { acquire } from '../policies/acquisition.ts'
 import type { Acquisition, PolicyCheck } from '../policies/policy.ts'
 import { canBlock } from './block.ts'
 import type { Place } from './line.ts'
+import type { Sender } from './sender.ts'
 import { waitersFor } from './waiters.ts'
 
+/** A caller that acquires in line. */
+export interface InLine {
+  readonly checks: readonly PolicyCheck[]
+  readonly left: () => Micros
+  readonly onClientClosed: OnClientClosed
+  readonly sender: Sender
+}
+
 /** Acquires when it is the turn of a place in line; undefined if the caller leaves first. */
-export async function acquireInLine(
-  checks: readonly PolicyCheck[],
-  left: () => Micros,
-  onClientClosed: OnClientClosed,
-  place: Place,
-): Promise<Acquisition | undefined> {
+export async function acquireInLine(waiting: InLine, place: Place): Promise<Acquisition | undefined> {
+  const { checks, left } = waiting
   try {
     if (!place.isFirst()) {
       const acquisition = await acquire('peek', checks)
       if (acquisition.decision.retryAfterMs * 1000 > left()) return acquisition
     }
-    return await attempt(checks, left, onClientClosed, place)
+    return await attempt(waiting, place)
   } finally {
     place.leave()
   }
 }
 
 /** Acquires when the caller is the first in line, and again when the wait of a denial is over or its states have changed. */
-async function attempt(
-  checks: readonly PolicyCheck[],
-  left: () => Micros,
-  onClientClosed: OnClientClosed,
-  place: Place,
-): Promise<Acquisition | undefined> {
+async function attempt(waiting: InLine, place: Place): Promise<Acquisition | undefined> {
+  const { checks, left, onClientClosed, sender } = waiting
   let maxWaitMicros: Micros | undefined
   for (;;) {
-    if (!place.isFirst()) {
+    if (!mayGo(waiting, place)) {
       maxWaitMicros = undefined
-      if (!(await isFirstInTime(place, left, onClientClosed))) return undefined
+      if (!(await mayGoInTime(waiting, place))) return undefined
     }
     maxWaitMicros ??= left()
-    const acquisition = await acquire('consume', checks, { maxWaitMicros })
+    const acquisition = await sender.send(maxWaitMicros)
     const retryMs = retryIn(acquisition, checks, maxWaitMicros)
     if (retryMs === undefined) return acquisition
     await holdBlocked(acquisition, checks)
@@ -51,12 +52,18 @@ async function attempt(
   }
 }
 
+const mayGo = ({ sender }: InLine, place: Place): boolean => place.isFirst() && !sender.isHeld
+
 /** Waits until the caller is the first in line, or it no longer waits for those ahead. False if it leaves. */
-async function isFirstInTime(place: Place, left: () => Micros, onClientClosed: OnClientClosed): Promise<boolean> {
-  while (!place.isFirst()) {
-    const pause = await pauseInLine(place, left() / 1000, onClientClosed)
-    if (pause === 'left') return false
-    if (pause === 'over') place.giveUp()
+async function mayGoInTime(waiting: InLine, place: Place): Promise<boolean> {
+  const { left, onClientClosed, sender } = waiting
+  while (!mayGo(waiting, place)) {
+    if (place.isFirst()) await sender.untilFree()
+    else {
+      const pause = await pauseInLine(place, left() / 1000, onClientClosed)
+      if (pause === 'left') return false
+      if (pause === 'over') place.giveUp()
+    }
   }
   return true
 }

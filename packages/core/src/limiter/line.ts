@@ -9,7 +9,8 @@ import { registerWaiters, type Waiters } from './waiters.ts'
 
 const linesOf = oncePer('lines', (_store: Store) => new Map<string, Line>())
 
-const lineName = (checks: readonly PolicyCheck[]): string =>
+/** Equal for checks of the same states. */
+export const lineName = (checks: readonly PolicyCheck[]): string =>
   JSON.stringify(checks.map(({ policy, key }) => [policy.name, key]))
 
 const linesFor = (checks: readonly PolicyCheck[]): Map<string, Line> => linesOf(configOf(checks).store)
@@ -68,7 +69,7 @@ class Line implements Waiters {
         callback()
       },
     }
-    const item = isInFront ? this.#members.addFirst(member) : this.#members.add(member)
+    const item = this.#members.addAfter(isInFront ? undefined : this.#members.last, member)
     const isFirst = (): boolean => !member.isInLine || this.#members.first === item
     return {
       isFirst,

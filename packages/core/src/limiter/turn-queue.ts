@@ -4,68 +4,38 @@ import { type Micros, monotonicMs } from '../common/time.ts'
 import { rollback } from '../policies/correct.ts'
 import type { Acquisition, PolicyCheck } from '../policies/policy.ts'
 import { canBlock, isBlockedByHand } from './block.ts'
-import { turnOf, unitsOf, withTurn } from './turn.ts'
-import type { Waiters } from './waiters.ts'
-
-/** A turn that this process has reserved. */
-interface Turn {
-  readonly acquisition: Acquisition
-  readonly units: Units
-  /** By the clocks of the stores, which order turns exactly: answers arrive with a delay each. */
-  readonly at: Micros
-  readonly dueMs: number
-  /** Whether its caller has left, and no caller of equal units has it instead. */
-  isUnused: boolean
-}
-
-/** A caller that waits for its turn. */
-interface Caller {
-  readonly acquisition: Acquisition
-  /** Called at its turn; with undefined if it has lost it: it acquires again. */
-  readonly serve: (acquisition: Acquisition | undefined) => void
-  /** Keeps its place while its key is blocked; undefined if it acquires again at its turn. */
-  readonly hold: (() => void) | undefined
-}
-
-/** A caller in the queue. */
-interface Member extends Caller {
-  /** Leaves without its turn. */
-  readonly leave: () => void
-}
-
-/**
- * The callers that wait for equal units, and as many turns, both in their order: the first caller has the first turn, whichever
- * of the two has left or been refunded before.
- */
-interface Units {
-  readonly name: string
-  readonly callers: LinkedList<Member>
-  readonly turns: LinkedList<ListItem<Turn>>
-}
+import {
+  type Caller,
+  lastUntil,
+  type Member,
+  type Sendings,
+  type Turn,
+  turnOf,
+  type Units,
+  unitsOf,
+  withTurn,
+} from './turn.ts'
+import type { Held } from './waiters.ts'
 
 /** What a timer cannot tell apart. */
 const TIMER_MICROS: Micros = 1_000
 
 /** The turns that callers in this process wait for, of the same states, in their order. There is one timer, of the first turn. */
-export class TurnQueue implements Waiters {
-  readonly haveTurns = true
+export class TurnQueue {
   readonly #turns = new LinkedList<Turn>()
   readonly #units = new Map<string, Units>()
   /** In the order of their calls. */
   readonly #members = new Set<Member>()
   readonly #canBeBlocked: boolean
   readonly #checks: readonly PolicyCheck[]
+  readonly #sendings: Sendings
   #stopTimer = (): void => {}
   onEmpty = (): void => {}
 
-  constructor(checks: readonly PolicyCheck[]) {
+  constructor(checks: readonly PolicyCheck[], sendings: Sendings) {
     this.#checks = checks
+    this.#sendings = sendings
     this.#canBeBlocked = checks.some(({ policy }) => canBlock(policy))
-  }
-
-  /** Whether an acquisition's turn is after all others, and not of a state that has been reset meanwhile. */
-  accepts(acquisition: Acquisition): boolean {
-    return turnOf(acquisition) + TIMER_MICROS >= (this.#turns.last?.value.at ?? 0)
   }
 
   /**
@@ -73,25 +43,20 @@ export class TurnQueue implements Waiters {
    * be refunded, because later turns depend on it. So those behind move up by one turn each, and the last turn is refunded, once
    * no turn of other units is behind it.
    */
-  join(caller: Caller): () => Promise<void> {
+  join(caller: Caller): () => Promise<unknown> {
     const { acquisition } = caller
-    const last = this.#turns.last?.value
-    const at = Math.max(turnOf(acquisition), last?.at ?? 0)
-    const dueMs = Math.max(monotonicMs() + acquisition.decision.delayMs, last?.dueMs ?? 0)
     const name = unitsOf(acquisition)
-    const units = this.#units.get(name) ?? { name, callers: new LinkedList(), turns: new LinkedList() }
+    const units = this.#units.get(name) ?? { name, callers: new LinkedList(), unused: 0 }
     this.#units.set(name, units)
+    const turn = this.#addTurn(acquisition, units)
     const leave = (): void => {
-      const unused = units.turns.last
-      if (unused === undefined) return
-      this.#leave(item, unused, units)
-      unused.value.value.isUnused = true
+      this.#leave(item, units)
+      units.unused += 1
     }
-    const member: Member = { ...caller, leave }
-    const item = units.callers.add(member)
+    const member: Member = { ...caller, at: turn.value.at, leave }
+    const item = units.callers.addAfter(lastUntil(member.at, units.callers), member)
     this.#members.add(member)
-    units.turns.add(this.#turns.add({ acquisition, units, at, dueMs, isUnused: false }))
-    if (last === undefined) this.#startTimer()
+    if (turn === this.#turns.first || units.unused > 0) this.#startTimer()
     return async () => {
       if (!this.#members.has(member)) return
       leave()
@@ -99,8 +64,17 @@ export class TurnQueue implements Waiters {
     }
   }
 
-  hold(): { readonly refunds: Promise<unknown>; readonly resume: () => void } {
-    const members = [...this.#members]
+  /** Answers may overtake each other, and a reset by another process starts again: turns are sorted. */
+  #addTurn(acquisition: Acquisition, units: Units): ListItem<Turn> {
+    const own = turnOf(acquisition)
+    const before = lastUntil(own + TIMER_MICROS, this.#turns)
+    const at = Math.max(own, before?.value.at ?? 0)
+    const dueMs = Math.max(monotonicMs() + acquisition.decision.delayMs, before?.value.dueMs ?? 0)
+    return this.#turns.addAfter(before, { acquisition, units, at, dueMs })
+  }
+
+  hold(): Held {
+    const members = this.#inOrder()
     const refunds = this.#release(members)
     const resume = (): void => {
       for (const { serve } of members.filter(({ hold }) => !hold)) serve(undefined)
@@ -113,7 +87,11 @@ export class TurnQueue implements Waiters {
   }
 
   async #releaseHeld(): Promise<void> {
-    await this.#release([...this.#members].filter(({ hold }) => hold)).catch(() => {})
+    await this.#release(this.#inOrder().filter(({ hold }) => hold)).catch(() => {})
+  }
+
+  #inOrder(): readonly Member[] {
+    return [...this.#members].sort((a, b) => a.order - b.order)
   }
 
   /** Members lose their turns. Those who keep their places meanwhile are in front of all others. */
@@ -125,21 +103,27 @@ export class TurnQueue implements Waiters {
     return refunds
   }
 
-  /** Refunds the turns at the end that are unused. */
-  #refundLast(): Promise<unknown> {
-    const refunds: Promise<void>[] = []
-    let { last } = this.#turns
-    while (last?.value.isUnused) {
-      this.#turns.remove(last)
-      refunds.push(rollback(last.value.acquisition))
-      last = this.#turns.last
-    }
-    if (last === undefined) this.#end()
-    return Promise.all(refunds)
+  /** Refunds the turns at the end that are unused, once none may be behind them. */
+  #refundLast(isKept = false): Promise<unknown> {
+    return this.#sendings.whileLanded(() => {
+      const refunds: Promise<void>[] = []
+      let { last } = this.#turns
+      while (last && last.value.units.unused > 0) {
+        this.#removeUnused(last)
+        refunds.push(rollback(last.value.acquisition))
+        last = this.#turns.last
+      }
+      if (isKept || last === undefined) this.#startTimer()
+      return Promise.all(refunds)
+    })
   }
 
-  #startTimer(): void {
-    const dueMs = this.#turns.first?.value.dueMs ?? 0
+  /** Starts the timer of the first turn. */
+  #startTimer(first = this.#turns.first): void {
+    this.#stopTimer()
+    if (this.#turns.first === undefined) this.onEmpty()
+    if (first === undefined) return
+    const { dueMs } = first.value
     this.#stopTimer = setLongTimeout(Math.max(dueMs - monotonicMs(), 0), () => {
       // A timer may fire a moment early.
       const nowMs = Math.max(monotonicMs(), dueMs)
@@ -156,37 +140,40 @@ export class TurnQueue implements Waiters {
   }
 
   #serveUntil(nowMs: number, isBlocked: boolean): void {
-    let { first } = this.#turns
-    while (first && first.value.dueMs <= nowMs) {
-      this.#turns.remove(first)
-      this.#serve(first.value, isBlocked)
-      first = this.#turns.first
+    let item = this.#turns.first
+    let isKept = false
+    for (; item && item.value.dueMs <= nowMs; item = item.after) {
+      const { acquisition, units } = item.value
+      const caller = units.callers.first
+      if (caller) {
+        this.#turns.remove(item)
+        this.#leave(caller, units)
+        this.#serve(caller.value, acquisition, isBlocked)
+      } else if (this.#sendings.sent > 0) isKept = true
+      else {
+        this.#removeUnused(item)
+        void refund(acquisition)
+      }
     }
-    if (first) this.#startTimer()
-    else this.#end()
+    this.#startTimer(item)
+    // A caller whose turn is not known yet has it.
+    if (isKept) void this.#refundLast(true).catch(() => {})
   }
 
-  #serve({ acquisition, units, isUnused }: Turn, isBlocked: boolean): void {
-    const refund = (): Promise<void> => rollback(acquisition).catch(() => {})
-    const [turn, caller] = [units.turns.first, units.callers.first]
-    if (isUnused) void refund()
-    else if (turn && caller) {
-      this.#leave(caller, turn, units)
-      const { serve, acquisition: own } = caller.value
-      if (isBlocked) void refund().then(() => serve(undefined))
-      else serve(withTurn(own, acquisition))
-    }
+  #serve({ serve, acquisition: own }: Member, acquisition: Acquisition, isBlocked: boolean): void {
+    if (isBlocked) void refund(acquisition).then(() => serve(undefined))
+    else serve(withTurn(own, acquisition))
   }
 
-  #leave(caller: ListItem<Member>, turn: ListItem<ListItem<Turn>>, { name, callers, turns }: Units): void {
+  #leave(caller: ListItem<Member>, { callers }: Units): void {
     this.#members.delete(caller.value)
     callers.remove(caller)
-    turns.remove(turn)
-    if (turns.first === undefined) this.#units.delete(name)
   }
 
-  #end(): void {
-    this.#stopTimer()
-    this.onEmpty()
+  #removeUnused(turn: ListItem<Turn>): void {
+    this.#turns.remove(turn)
+    turn.value.units.unused -= 1
   }
 }
+
+const refund = (acquisition: Acquisition): Promise<void> => rollback(acquisition).catch(() => {})

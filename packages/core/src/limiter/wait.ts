@@ -4,11 +4,10 @@ import type { OnClientClosed } from '../common/client-closed.ts'
 import { invalidOption } from '../common/errors.ts'
 import { type Signal, whenAborted } from '../common/signal.ts'
 import { type Micros, monotonicMs } from '../common/time.ts'
-import { acquire } from '../policies/acquisition.ts'
 import { rollback } from '../policies/correct.ts'
 import type { Acquisition, PolicyCheck } from '../policies/policy.ts'
 import { isQueued } from '../policies/policy-of.ts'
-import { acquireInLine, retryIn } from './in-line.ts'
+import { acquireInLine, type InLine, retryIn } from './in-line.ts'
 import { hasLine, joinLine, type Place } from './line.ts'
 import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
@@ -70,10 +69,11 @@ export async function acquireTurn(
   const left = (): Micros => Math.max(Math.ceil(maxWaitMicros - (monotonicMs() - startedMs) * 1000), 0)
   let place: Place | undefined
   return acquireAtTurn(checks, {
-    acquire: () => {
+    acquire: (sender) => {
       const held = place
       place = undefined
-      return held ? acquireInLine(checks, left, onClientClosed, held) : acquireOnce(checks, left, onClientClosed)
+      const waiting: InLine = { checks, left, onClientClosed, sender }
+      return held ? acquireInLine(waiting, held) : acquireOnce(waiting)
     },
     hold: () => {
       place = joinLine(checks, true)
@@ -82,17 +82,17 @@ export async function acquireTurn(
   })
 }
 
-async function acquireOnce(
-  checks: readonly PolicyCheck[],
-  left: () => Micros,
-  onClientClosed: OnClientClosed,
-): Promise<Acquisition | undefined> {
-  if (checks.every(canReserve) && !hasLine(checks)) {
-    const maxWaitMicros = left()
-    const acquisition = await acquire('consume', checks, { maxWaitMicros })
-    if (retryIn(acquisition, checks, maxWaitMicros) === undefined) return acquisition
+async function acquireOnce(waiting: InLine): Promise<Acquisition | undefined> {
+  const { checks, left, sender } = waiting
+  if (checks.every(canReserve)) {
+    if (sender.isHeld && !hasLine(checks)) await sender.untilFree()
+    if (!hasLine(checks)) {
+      const maxWaitMicros = left()
+      const acquisition = await sender.send(maxWaitMicros)
+      if (retryIn(acquisition, checks, maxWaitMicros) === undefined) return acquisition
+    }
   }
-  return acquireInLine(checks, left, onClientClosed, joinLine(checks))
+  return acquireInLine(waiting, joinLine(checks))
 }
 
 const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLimitedError =>

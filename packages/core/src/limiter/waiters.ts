@@ -12,7 +12,8 @@ export interface Waiters {
   holdIfBlocked?(): Promise<void>
 }
 
-interface Held {
+/** Callers that are held. */
+export interface Held {
   readonly refunds?: Promise<unknown>
   /** Lets them go on. */
   readonly resume: () => void
@@ -58,10 +59,11 @@ export async function whileHeld<T>(
 ): Promise<T> {
   const hold = (haveTurns: boolean): readonly Held[] =>
     [...new Set(find())].filter((each) => each.haveTurns === haveTurns).map((each) => each.hold())
+  const turns = keepTurns ? [] : hold(true)
+  if (turns.length > 0) await Promise.allSettled(turns.map(({ refunds }) => refunds))
   // Lines at last: those who had turns wait in line from now on.
-  const held = [...(keepTurns ? [] : hold(true)), ...hold(false)]
+  const held = [...hold(false), ...turns]
   try {
-    if (held.length > 0) await Promise.allSettled(held.map(({ refunds }) => refunds))
     return await change()
   } finally {
     for (const { resume } of held) resume()

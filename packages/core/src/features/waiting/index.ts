@@ -3,9 +3,9 @@ import type { CompiledPolicy } from '../../http/pipeline/compiled.ts'
 import type { Feature, OptionTypes, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED } from '../../http/pipeline/verdict.ts'
 import type { RequestReader } from '../../http/requests/reader.ts'
+import type { Sender } from '../../limiter/sender.ts'
 import { acquireAtTurn } from '../../limiter/turns.ts'
 import { acquireTurn } from '../../limiter/wait.ts'
-import { acquire } from '../../policies/acquisition.ts'
 import type { Acquisition, PolicyCheck } from '../../policies/policy.ts'
 import { isQueue, isQueued } from '../../policies/policy-of.ts'
 import { stores } from '../stores/index.ts'
@@ -60,5 +60,9 @@ async function delayRequest<R>(
 ): Promise<Acquisition | undefined> {
   const onClientClosed = (leave: () => void): (() => void) => reader.onClientClosed(request, leave)
   if (maxWaitMicros > 0) return acquireTurn(checks, maxWaitMicros, onClientClosed)
-  return acquireAtTurn(checks, { acquire: () => acquire('consume', checks), onClientClosed })
+  const acquire = async (sender: Sender): Promise<Acquisition> => {
+    if (sender.isHeld) await sender.untilFree()
+    return sender.send()
+  }
+  return acquireAtTurn(checks, { acquire, onClientClosed })
 }
