@@ -13,17 +13,20 @@ interface Target {
 }
 
 const NONE: Target = { url: '', path: '', start: 0, plain: '', beforeQuery: '', query: '' }
-let last = NONE
+// Mounts keep the requested URL beside what they leave of it.
+let [last, former] = [NONE, NONE]
 
 /**
  * The parts of a request's target or URL, as they are written: without origin and question mark. It visits the path once, the query
- * never, and nothing if the URL is the same again.
+ * never, and nothing if the URL is one of the last two.
  */
 export function targetOf(url: string): Target {
   if (url === last.url) return last
+  if (url === former.url) return former
   const [known = '', origin = '', plain = ''] = /^((?:[^:/?#]+:\/\/[^/\\?#]+)?)([^?#;]*)[^?#]*/.exec(url) ?? []
   const [start, end] = [origin.length, known.length]
   const query = url.indexOf('?', end)
+  former = last
   last = {
     url,
     path: url.slice(start, end),
