@@ -6,7 +6,7 @@ import { acquire } from '../policies/acquisition.ts'
 import type { Acquisition, PolicyCheck } from '../policies/policy.ts'
 import { canBlock } from './block.ts'
 import type { Place } from './line.ts'
-import type { Sender } from './sender.ts'
+import type { Sender } from './turns.ts'
 import { waitersFor } from './waiters.ts'
 
 /** A caller that acquires in line. */
@@ -38,8 +38,10 @@ async function attempt(waiting: InLine, place: Place): Promise<Acquisition | und
   for (;;) {
     if (!mayGo(waiting, place)) {
       maxWaitMicros = undefined
-      if (!(await mayGoInTime(waiting, place))) return undefined
+      const end = await untilMayGo(waiting, place)
+      if (end) return endOf(end, checks)
     }
+    place.expect(Math.max(...checks.map(({ policy }) => policy.storeConfig.deadline)) / 1000)
     maxWaitMicros ??= left()
     const acquisition = await sender.send(maxWaitMicros)
     const retryMs = retryIn(acquisition, checks, maxWaitMicros)
@@ -54,18 +56,28 @@ async function attempt(waiting: InLine, place: Place): Promise<Acquisition | und
 
 const mayGo = ({ sender }: InLine, place: Place): boolean => place.isFirst() && !sender.isHeld
 
-/** Waits until the caller is the first in line, or it no longer waits for those ahead. False if it leaves. */
-async function mayGoInTime(waiting: InLine, place: Place): Promise<boolean> {
+/** Waits until the caller may go: undefined, unless its time is over or it leaves before. */
+async function untilMayGo(waiting: InLine, place: Place): Promise<'over' | 'left' | undefined> {
   const { left, onClientClosed, sender } = waiting
   while (!mayGo(waiting, place)) {
     if (place.isFirst()) await sender.untilFree()
     else {
       const pause = await pauseInLine(place, left() / 1000, onClientClosed)
-      if (pause === 'left') return false
-      if (pause === 'over') place.giveUp()
+      if (pause === 'left' || (pause === 'over' && !(await place.passLost()))) return pause
     }
   }
-  return true
+  return undefined
+}
+
+/** The denial of a caller whose time is over: units that are available now are those of the callers ahead. */
+async function endOf(end: 'over' | 'left', checks: readonly PolicyCheck[]): Promise<Acquisition | undefined> {
+  if (end === 'left') return undefined
+  const peeked = await acquire('peek', checks)
+  const { decision, results } = peeked
+  if (!decision.allowed) return peeked
+  const retryAfterMs = Math.max(decision.replenishAfterMs, 1)
+  const denial = { ...decision, allowed: false, violated: [decision.policy], retryAfterMs }
+  return { checks: peeked.checks, results, decision: denial }
 }
 
 /** Those who have turns were there before one who is denied by a block. */
@@ -96,6 +108,7 @@ async function pauseInLine(
   onClientClosed: OnClientClosed,
 ): Promise<'over' | 'called' | 'left'> {
   let stops: readonly (() => void)[] = []
+  place.expect(millis)
   try {
     return await new Promise((resolve) => {
       stops = [

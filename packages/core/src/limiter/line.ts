@@ -1,5 +1,7 @@
 import { LinkedList, type ListItem } from '../common/linked-list.ts'
+import { setLongTimeout } from '../common/long-timeout.ts'
 import { oncePer } from '../common/once-per.ts'
+import { monotonicMs } from '../common/time.ts'
 import type { PolicyCheck } from '../policies/policy.ts'
 import { configOf } from '../policies/policy-of.ts'
 import type { Store } from '../stores/store.ts'
@@ -29,8 +31,9 @@ export function joinLine(checks: readonly PolicyCheck[], isInFront = false): Pla
   if (line === undefined) {
     line = new Line()
     const unregister = registerWaiters(line, checks)
+    const made = line
     line.onEmpty = () => {
-      known.delete(name)
+      if (known.get(name) === made) known.delete(name)
       unregister()
     }
     known.set(name, line)
@@ -44,14 +47,35 @@ export interface Place {
   readonly isFirst: () => boolean
   /** Calls back when the caller should look again: it is the first now, or the states have changed. Returns how to stop. */
   readonly onCall: (callback: () => void) => () => void
-  /** Waits no longer for the first. Workers stop a request whose client has left: it then never leaves the line. */
-  readonly giveUp: () => void
+  /** Notes within what time the caller looks again, if it is the first. */
+  readonly expect: (millis: number) => void
+  /**
+   * Removes those ahead who do not look again when they should, and resolves with whether none is ahead then. Workers stop a
+   * request whose client has left: it then never leaves the line.
+   */
+  readonly passLost: () => Promise<boolean>
   readonly leave: () => void
 }
 
 interface Member {
   isInLine: boolean
-  call(): void
+  /** Whether it has been called, and has not looked again yet. */
+  isCalled: boolean
+  /** Undefined while it does not wait. */
+  callback: (() => void) | undefined
+  /** When it looks again at the latest, if it is the first. */
+  dueMs: number
+}
+
+/** How late a caller looks again that is not lost: timers are late while the event loop is blocked. */
+const LATEST_MS = 1_000
+
+const isLost = ({ isCalled, callback, dueMs }: Member): boolean =>
+  (isCalled && callback !== undefined) || monotonicMs() > dueMs + LATEST_MS
+
+function call(member: Member): void {
+  member.isCalled = true
+  member.callback?.()
 }
 
 class Line implements Waiters {
@@ -60,50 +84,59 @@ class Line implements Waiters {
   onEmpty = (): void => {}
 
   join(isInFront: boolean): Place {
-    let isCalled = false
-    let callback = (): void => {}
-    const member: Member = {
-      isInLine: true,
-      call: () => {
-        isCalled = true
-        callback()
-      },
+    const member: Member = { isInLine: true, isCalled: false, callback: undefined, dueMs: Infinity }
+    const join = (before?: ListItem<Member>): ListItem<Member> => this.#members.addAfter(before, member)
+    let item = join(isInFront ? undefined : this.#members.last)
+    const isFirst = (): boolean => {
+      // One who has been taken for lost, as its store answered late, is in front of all others again.
+      if (!member.isInLine) item = join()
+      member.isInLine = true
+      return this.#members.first === item
     }
-    const item = this.#members.addAfter(isInFront ? undefined : this.#members.last, member)
-    const isFirst = (): boolean => !member.isInLine || this.#members.first === item
     return {
       isFirst,
-      onCall: (called) => {
-        callback = called
-        if (isCalled) called()
+      onCall: (callback) => {
+        member.callback = callback
+        if (member.isCalled) callback()
         return () => {
-          callback = () => {}
-          isCalled = false
+          member.callback = undefined
+          member.isCalled = false
         }
       },
-      giveUp: () => {
-        if (this.#members.first && !isFirst()) this.#remove(this.#members.first)
-        while (this.#members.first && !isFirst()) this.#remove(this.#members.first).call()
+      expect: (millis) => {
+        member.dueMs = monotonicMs() + millis
+      },
+      passLost: async () => {
+        while (!isFirst() && this.#passFirst()) await new Promise<void>((resolve) => setLongTimeout(0, resolve))
+        return isFirst()
       },
       leave: () => {
         if (!member.isInLine) return
         const wasFirst = isFirst()
         this.#remove(item)
         if (this.#members.first === undefined) this.onEmpty()
-        else if (wasFirst) this.#members.first.value.call()
+        else if (wasFirst) call(this.#members.first.value)
       },
     }
   }
 
-  #remove(item: ListItem<Member>): Member {
+  /** Removes the first if it is lost, and calls the next. */
+  #passFirst(): boolean {
+    const { first } = this.#members
+    if (!(first && isLost(first.value))) return false
+    this.#remove(first)
+    if (this.#members.first) call(this.#members.first.value)
+    return true
+  }
+
+  #remove(item: ListItem<Member>): void {
     this.#members.remove(item)
     item.value.isInLine = false
-    return item.value
   }
 
   hold(): { readonly resume: () => void } {
     // It looks again once those held go on.
-    this.#members.first?.value.call()
+    if (this.#members.first) call(this.#members.first.value)
     return { resume: this.join(true).leave }
   }
 }
