@@ -1,23 +1,32 @@
 import type { BucketStep, BucketTaken, Micros, PreparedTake } from '@spillway/core'
-import { type Found, GENERAL, NONE, type Reused } from '@spillway/core/internal'
+import { type Found, GENERAL, NONE, type Reused, wholeTick } from '@spillway/core/internal'
 import type { Earlies } from './earlies.ts'
 import type { PolicyStates } from './policy-states.ts'
 import type { Slots } from './slots.ts'
 
+type Parts = Pick<NonNullable<BucketStep['fraction']>, 'scale' | 'increment' | 'check' | 'tolerance'>
+
+/** The parts of a bucket whose units take whole microseconds. */
+const WHOLE: Parts = { scale: 1, increment: 0, check: 0, tolerance: 0 }
+
 /**
- * The bucket kernel on stored numbers, for a bucket that refills continuously, each unit in whole microseconds. The kernel
- * itself decides about a debt, and a clock that has stepped back. The constants of each function are arguments, because an
- * engine checks at each use whether a constant of a closure is initialised.
+ * The bucket kernel on stored numbers, for a bucket that refills continuously. The kernel itself decides about a debt, and a clock
+ * that has stepped back. The constants of each function are arguments, because an engine checks at each use whether a constant of a
+ * closure is initialised.
  */
 export function bucketTake(states: PolicyStates, step: BucketStep, general: PreparedTake): PreparedTake {
   const { slots, earlies } = states
-  const { increment, ceiling } = step
+  const { increment, ceiling, fraction } = step
+  const parts = fraction ?? WHOLE
   const room = step.tolerance - step.check
-  const taken: Reused<BucketTaken> = { allowed: false, now: 0, base: 0, tat: 0 }
+  const early = { scale: parts.scale, base: 0, tat: 0 }
+  const taken: Taken = { allowed: false, now: 0, base: 0, tat: 0, ...(fraction && { early }) }
   const found: Found = { slot: NONE, key: '' }
-  const look = looking(slots, ceiling, room, taken, found, general)
-  const commit = committing(states, slots, earlies, increment, taken, found, general)
-  const take = taking(slots, earlies, ceiling, room, increment, taken, look, commit)
+  const look = looking(slots, earlies, ceiling, room, parts, taken, early, found, general)
+  const commit = committing(states, slots, earlies, increment, parts, taken, early, found, general)
+  const take = fraction
+    ? (key: string, now: Micros) => commit(look(key, now))
+    : taking(slots, earlies, ceiling, room, increment, taken, look, commit)
   const consumer: PreparedTake['consumer'] = (clock, decide, other) => (key, cost) =>
     (cost === undefined || cost === 1) && typeof key === 'string' && key !== ''
       ? decide(take(key, clock()))
@@ -25,12 +34,18 @@ export function bucketTake(states: PolicyStates, step: BucketStep, general: Prep
   return { look, commit, take, consumer }
 }
 
+type Taken = Reused<BucketTaken>
+type Early = NonNullable<Taken['early']>
+
 const looking =
   (
     slots: Slots,
+    earlies: Earlies,
     ceiling: Micros,
     room: Micros,
-    taken: Reused<BucketTaken>,
+    { scale, check, tolerance }: Parts,
+    taken: Taken,
+    early: Reused<Early>,
     found: Found,
     general: PreparedTake,
   ): PreparedTake['look'] =>
@@ -45,7 +60,11 @@ const looking =
     if (slot < 0) found.key = key
     // biome-ignore lint/complexity/useMathMinMax: engines compile a comparison to less.
     const base = tat > now ? tat : now
-    const allowed = base - now <= room
+    let allowed = base - now <= room
+    if (scale !== 1) {
+      early.base = tat > now ? earlies.get(slot) : 0
+      allowed = wholeTick(base - now - room, early.base + check - tolerance, scale) <= 0
+    }
     taken.allowed = allowed
     taken.now = now
     taken.base = base
@@ -58,21 +77,32 @@ const committing =
     slots: Slots,
     earlies: Earlies,
     increment: Micros,
-    taken: Reused<BucketTaken>,
+    parts: Parts,
+    taken: Taken,
+    early: Reused<Early>,
     found: Found,
     general: PreparedTake,
   ): PreparedTake['commit'] =>
   (allowed) => {
     if (found.slot === GENERAL) return general.commit(allowed)
-    const { base } = taken
-    const tat = allowed ? base + increment : base
-    taken.tat = tat
+    if (allowed) advance(taken, early, increment, parts.increment, parts.scale)
+    else advance(taken, early, 0, 0, parts.scale)
     if (!allowed) return taken
-    const slot = found.slot < 0 ? states.insert(found.key, tat - taken.now, taken.now) : found.slot
+    const { tat, now } = taken
+    const slot = found.slot < 0 ? states.insert(found.key, tat - now, now) : found.slot
     slots.move(slot, tat)
-    if (earlies.scale !== 1) earlies.set(slot, 0)
+    if (earlies.scale !== 1) earlies.set(slot, early.tat)
     return taken
   }
+
+/** Writes when a bucket is full after it gave so many microseconds, and parts of one. */
+function advance(taken: Taken, early: Reused<Early>, micros: Micros, parts: number, scale: number): void {
+  taken.tat = taken.base + micros
+  if (scale === 1) return
+  const sum = early.base + parts
+  early.tat = sum < scale ? sum : sum - scale
+  if (sum >= scale) taken.tat--
+}
 
 /** The most common take and state: small enough for engines to inline it, and then to allocate no numbers. */
 const taking =
@@ -82,7 +112,7 @@ const taking =
     ceiling: Micros,
     room: Micros,
     increment: Micros,
-    taken: Reused<BucketTaken>,
+    taken: Taken,
     look: PreparedTake['look'],
     commit: PreparedTake['commit'],
   ): PreparedTake['take'] =>

@@ -1,4 +1,8 @@
-import { Pages } from './pages.ts'
+/** A number for each slot, 0 at first. */
+export interface Numbers {
+  get(slot: number): number
+  set(slot: number, value: number): void
+}
 
 /**
  * How much earlier than its timestamp the bucket of each slot is full again, in parts of a microsecond. All slots use one
@@ -7,7 +11,11 @@ import { Pages } from './pages.ts'
 export class Earlies {
   /** How many parts a microsecond has; 1 if nothing is stored. */
   scale = 1
-  readonly #parts = new Pages((length) => new Float64Array(length))
+  readonly #parts: Numbers
+
+  constructor(parts: Numbers) {
+    this.#parts = parts
+  }
 
   /** Sets the scale if it is not set yet, and reports whether the scale is this one. */
   adopt(scale: number): boolean {

@@ -8,9 +8,11 @@ import {
   type Taken,
 } from '@spillway/core'
 import { smallDigester } from '@spillway/core/internal'
+import { bucketTake } from './bucket-take.ts'
 import { machineClock } from './clock.ts'
-import { continuousTake, holds } from './continuous-take.ts'
 import { type ConsumingStore, countingStore, statesOfEach } from './counting-store.ts'
+import type { Numbers } from './earlies.ts'
+import { holds } from './holds.ts'
 import { PolicyStates } from './policy-states.ts'
 import { MapSlots } from './slots.ts'
 
@@ -32,7 +34,18 @@ export function consumingStore(): ConsumingStore {
   return { prepareSync: (policy, step) => prepareConsume(statesOf(policy), step), clock: machineClock() }
 }
 
-const newStates = (): PolicyStates => new PolicyStates(MAX_KEYS, new MapSlots(smallDigester))
+const newStates = (): PolicyStates => new PolicyStates(MAX_KEYS, new MapSlots(smallDigester), listOfNumbers())
+
+/** Of so few slots, a list is copied in less than a millisecond when it grows. */
+function listOfNumbers(): Numbers {
+  const numbers: number[] = []
+  return {
+    get: (slot) => numbers[slot] ?? 0,
+    set: (slot, value) => {
+      numbers[slot] = value
+    },
+  }
+}
 
 const prepare = (states: PolicyStates, step: Step): PreparedTake => {
   const take = prepareConsume(states, step)
@@ -46,7 +59,7 @@ function prepareConsume(states: PolicyStates, step: Step): PreparedTake {
       `this store has only buckets such as perMinute(100); got a step of ${step.kernel}. Write store: memoryStore() of '@spillway/memory', or createRateLimit(anyQuota).`,
     )
   }
-  const take: PreparedTake = continuousTake(states, step, {
+  const take: PreparedTake = bucketTake(states, step, {
     look(key, now) {
       moveBack(states, key, now, step)
       return take.look(key, now)

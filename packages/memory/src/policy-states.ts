@@ -1,6 +1,6 @@
 import type { Micros } from '@spillway/core'
 import { leastUsed } from '@spillway/core/internal'
-import { Earlies } from './earlies.ts'
+import { Earlies, type Numbers } from './earlies.ts'
 import type { Slots } from './slots.ts'
 
 /** How many slots each new key checks for an expired state. */
@@ -22,7 +22,7 @@ export class PolicyStates<S extends Slots = Slots> {
   /** The timestamp of a slot is its state: negative if that is more than a number. */
   readonly slots: S
   /** How much earlier than its timestamp a slot's bucket is full again. */
-  readonly earlies: Earlies = new Earlies()
+  readonly earlies: Earlies
   readonly #most: number
   /** The first free slot; the timestamp of a free slot is the next one. */
   #free = NONE
@@ -35,9 +35,10 @@ export class PolicyStates<S extends Slots = Slots> {
   /** How many states were evicted before they expired. */
   evictions = 0
 
-  constructor(most: number, slots: S) {
+  constructor(most: number, slots: S, parts: Numbers) {
     this.#most = most
     this.slots = slots
+    this.earlies = new Earlies(parts)
   }
 
   /** The slot of a key; -1 if it has none. */

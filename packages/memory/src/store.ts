@@ -15,6 +15,7 @@ import { countingStore } from './counting-store.ts'
 import { KernelTake } from './kernel-take.ts'
 import { warnOfLoneCounter } from './lone-counter.ts'
 import { PackedSlots } from './packed-slots.ts'
+import { Pages } from './pages.ts'
 import { prepare } from './prepare.ts'
 import { ListedMapSlots } from './slots.ts'
 
@@ -72,6 +73,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     return new AnyStates(
       maxKeys,
       maxKeys <= MAX_MAP_KEYS && !hasKnownHashes() ? new ListedMapSlots(digester) : new PackedSlots(),
+      new Pages((length) => new Float64Array(length)),
     )
   }
   const sum = (of: (states: AnyStates) => number): number =>
