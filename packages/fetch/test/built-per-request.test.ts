@@ -8,5 +8,5 @@ test('warns once of a limiter that is built for each request, and so never denie
     const limit = rateLimit({ quota: perMinute(1), key: () => 'one', logger })
     expect((await limit(() => new Response('ok'))(new Request('http://localhost/'))).status).toBe(200)
   }
-  expect(warnings).toEqual([expect.stringContaining('Build it once, when the app starts.')])
+  expect(warnings).toEqual([expect.stringContaining('Build a limiter once, not for each request.')])
 })
