@@ -22,8 +22,6 @@ interface Described {
   readonly status?: string
   /** Of ioredis: whether it closes. */
   readonly manuallyClosing?: boolean
-  /** Of node-redis: whether it is connected. */
-  readonly isOpen?: boolean
   readonly duplicate?: unknown
 }
 
@@ -33,20 +31,24 @@ interface Described {
  */
 export function serverOf(client: object, dialect: DialectName): string | undefined {
   const { options, startupNodes, status, manuallyClosing, duplicate } = client as Described
-  if (status === 'end' || manuallyClosing === true || hasClosed(client)) return undefined
   if (dialect !== 'ioredis' && dialect !== 'node-redis') return undefined
+  if (status === 'end' || manuallyClosing === true || hasClosed(client)) return undefined
   if (typeof options !== 'object' || options === null || typeof duplicate !== 'function') return undefined
   const { socket = options, db = 0, database = db, keyPrefix = '', sentinels, name } = options
   const nodes = startupNodes ?? sentinels ?? [socket]
   return JSON.stringify([nodes.map(addressOf).sort(), sentinels ? name : '', database, keyPrefix])
 }
 
-const opened = new WeakSet<object>()
+/** Whether clients of node-redis have ended before. */
+const ended = new WeakMap<object, boolean>()
 
-/** Whether a client of node-redis was open when this was called before, and is not: it does not say so itself. */
-function hasClosed(client: { readonly isOpen?: boolean }): boolean {
-  if (client.isOpen === true) opened.add(client)
-  return client.isOpen === false && opened.has(client)
+/** Whether a client of node-redis is closed; false of others. It has no property for that: one that has not connected yet is not open, either. */
+function hasClosed(client: { readonly isOpen?: boolean; once?(event: 'end', listener: () => void): unknown }): boolean {
+  if (!ended.has(client)) {
+    ended.set(client, false)
+    client.once?.('end', () => ended.set(client, true))
+  }
+  return client.isOpen === false && ended.get(client) === true
 }
 
 const LOOPBACK = /^(?:127\.0\.0\.1|::1)$/

@@ -92,15 +92,20 @@ describe('two clients of one server', () => {
     ['destroy', (client) => client.destroy()],
     ['disconnect', (client) => client.disconnect()],
     ['quit', (client) => client.quit()],
-  ])('of node-redis that are closed are not compared: %s', async (name, close) => {
+  ])('of node-redis that are closed are not compared: %s', async (how, close) => {
     const { port } = server
-    const first = nodeRedis(port)
-    first.on('error', () => {})
-    await first.connect()
-    expect(warningsOf([first], [{ name }, { name }])).toEqual([])
-    await close(first)
-    const second = nodeRedis(port)
-    expect(warningsOf([second], [{ name, quota: perMinute(5) }, { name: 'b' }])).toEqual([])
+    // Programs build their limiters before they connect, or after.
+    for (const when of ['before', 'after']) {
+      const name = `${how} ${when}`
+      const first = nodeRedis(port)
+      first.on('error', () => {})
+      if (when === 'after') await first.connect()
+      expect(warningsOf([first], [{ name }, { name }])).toEqual([])
+      if (when === 'before') await first.connect()
+      await close(first)
+      const second = nodeRedis(port)
+      expect(warningsOf([second], [{ name, quota: perMinute(5) }, { name: `${name}, other` }])).toEqual([])
+    }
   })
 
   test('of ioredis that are closed are not compared: quit', async () => {
