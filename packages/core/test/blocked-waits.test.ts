@@ -1,5 +1,4 @@
-import { modelStore } from '@spillway/conformance'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { httpGuard, type RateLimitOptions } from '../src/http/index.ts'
 import {
   fixedWindow,
@@ -12,16 +11,11 @@ import {
   type Store,
 } from '../src/index.ts'
 import { type FakeRequest, reader } from './fake-request.ts'
+import { fakeTimeStore, useFakeTime } from './fake-time.ts'
 
-const START = Date.UTC(2026, 0, 1)
+useFakeTime()
 
-beforeEach(() => vi.useFakeTimers({ now: 0 }))
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
-  vi.useRealTimers()
-})
-
-const syncStore = () => modelStore(() => (START + Date.now()) * 1_000)
+const syncStore = () => fakeTimeStore()
 const remoteStore = (): Store => {
   const { take, delete: remove, deleteAll = async () => 0 } = syncStore()
   return { take, delete: remove, deleteAll }

@@ -1,5 +1,5 @@
 import { modelStore } from '@spillway/conformance'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   fixedWindow,
   type Quota,
@@ -11,18 +11,13 @@ import {
 } from '../src/index.ts'
 import { joinLine } from '../src/limiter/line.ts'
 import type { PolicyCheck } from '../src/policies/policy.ts'
+import { fakeTimeStore, useFakeTime } from './fake-time.ts'
 
-const START = Date.UTC(2026, 0, 1)
-
-beforeEach(() => vi.useFakeTimers({ now: 0 }))
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
-  vi.useRealTimers()
-})
+useFakeTime()
 
 /** A store that counts its calls, and answers in a later microtask. */
 function countingStore() {
-  const model = modelStore(() => (START + Date.now()) * 1_000)
+  const model = fakeTimeStore()
   let calls = 0
   const store: Store = {
     take: async (ops, at) => {

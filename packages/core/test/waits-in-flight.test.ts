@@ -1,5 +1,4 @@
-import { modelStore } from '@spillway/conformance'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { httpGuard } from '../src/http/index.ts'
 import {
   leakyBucket,
@@ -13,20 +12,15 @@ import {
   tokenBucket,
 } from '../src/index.ts'
 import { type FakeRequest, reader } from './fake-request.ts'
+import { fakeTimeStore, useFakeTime } from './fake-time.ts'
 
 // Callers whose acquisitions a store has not answered when they leave, or when their key is reset.
 
-const START = Date.UTC(2026, 0, 1)
-
-beforeEach(() => vi.useFakeTimers({ now: 0 }))
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
-  vi.useRealTimers()
-})
+useFakeTime()
 
 /** A store that takes at once and answers when the test says so. */
 function heldStore() {
-  const model = modelStore(() => (START + Date.now()) * 1_000)
+  const model = fakeTimeStore()
   let answers: (() => void)[] = []
   let isHolding = false
   let takes = 0
