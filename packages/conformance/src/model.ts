@@ -15,7 +15,7 @@ import {
 /** Throws if a step has part of a microsecond, which databases do not take for a whole number. */
 function checkWhole(step: object): void {
   for (const [name, value] of Object.entries(step)) {
-    if (Object(value) === value && typeof value === 'object') checkWhole(value)
+    if (typeof value === 'object' && value !== null) checkWhole(value)
     else if (typeof value === 'number' && Number.isFinite(value) && !Number.isInteger(value))
       throw new RangeError(`steps are of whole numbers; ${name} is ${value}`)
   }
