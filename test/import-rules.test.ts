@@ -57,8 +57,8 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/core/src/http/lean.ts', "import '../features/target.ts'", []],
   ['packages/core/src/wrappers/entry.ts', "import '../lean.ts'", ['core-wrappers']],
   ['packages/core/src/lean.ts', 'export const a = 1', []],
-  ['packages/core/src/algorithms/shared.ts', 'export const a = 1', []],
-  ['packages/core/src/algorithms/bucket/shared.ts', "import '../shared.ts'", []],
+  ['packages/core/src/algorithms/common.ts', 'export const a = 1', []],
+  ['packages/core/src/algorithms/bucket/target.ts', "import '../common.ts'", []],
   ['packages/core/src/algorithms/one.ts', "import './bucket/target.ts'", ['algorithms-apart']],
   ...Object.entries(features).flatMap(([name, needs]): typeof files => [
     [`packages/core/src/features/${name}/target.ts`, 'export const a = 1', []],

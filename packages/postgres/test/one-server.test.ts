@@ -88,7 +88,7 @@ describe('two pools of one database', () => {
     expect(streams).toEqual([])
   })
 
-  test('are compared without keeping those that nobody uses', async () => {
+  test('are garbage-collected after they were compared', async () => {
     const refs: WeakRef<Pool>[] = []
     for (let i = 0; i < 20; i++) {
       const pool = new Pool({ host: host() })
