@@ -121,7 +121,7 @@ function acquiredByAll(checks: readonly PolicyCheck[], results: readonly StoreRe
   return shownOf(answered, decisions, results)
 }
 
-/** The acquisition of these checks, but for block lists of keys that are not blocked. */
+/** The acquisition of these checks, without block lists of keys that are not blocked. */
 function shownOf(
   checks: readonly PolicyCheck[],
   decisions: readonly Decision[],
