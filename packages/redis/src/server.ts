@@ -1,3 +1,4 @@
+import { oncePer } from '@spillway/core/internal'
 import type { DialectName } from './clients.ts'
 
 interface Node {
@@ -22,33 +23,36 @@ interface Described {
   readonly status?: string
   /** Of ioredis: whether it closes. */
   readonly manuallyClosing?: boolean
+  /** Of node-redis: whether it is connected, or connects. */
+  readonly isOpen?: boolean
+  once?(event: 'end', listener: () => void): unknown
   readonly duplicate?: unknown
 }
 
+/** Whether a client of node-redis has ended before. It has no property for that: until it connects, it is not open, either. */
+const endOf = /* @__PURE__ */ oncePer('redis ends', (client: Described) => {
+  const end = { hasCome: false }
+  client.once?.('end', () => {
+    end.hasCome = true
+  })
+  return end
+})
+
 /**
- * The server and the database of a client, as its options say: two clients with the same have the same states. Undefined if the
- * client is closed, or does not say: clusters and pools of node-redis, GLIDE, and clients of others.
+ * Returns the server and the database of a client, as its options say: two clients with the same have the same states. Undefined if
+ * the client is closed, or does not say: clusters and pools of node-redis, GLIDE, and clients of others.
  */
-export function serverOf(client: object, dialect: DialectName): string | undefined {
-  const { options, startupNodes, status, manuallyClosing, duplicate } = client as Described
-  if (dialect !== 'ioredis' && dialect !== 'node-redis') return undefined
-  if (status === 'end' || manuallyClosing === true || hasClosed(client)) return undefined
-  if (typeof options !== 'object' || options === null || typeof duplicate !== 'function') return undefined
-  const { socket = options, db = 0, database = db, keyPrefix = '', sentinels, name } = options
-  const nodes = startupNodes ?? sentinels ?? [socket]
-  return JSON.stringify([nodes.map(addressOf).sort(), sentinels ? name : '', database, keyPrefix])
-}
-
-/** Whether clients of node-redis have ended before. */
-const ended = new WeakMap<object, boolean>()
-
-/** Whether a client of node-redis is closed; false of others. It has no property for that: one that has not connected yet is not open, either. */
-function hasClosed(client: { readonly isOpen?: boolean; once?(event: 'end', listener: () => void): unknown }): boolean {
-  if (!ended.has(client)) {
-    ended.set(client, false)
-    client.once?.('end', () => ended.set(client, true))
+export function serverReader(client: object, dialect: DialectName): () => string | undefined {
+  const end = dialect === 'node-redis' ? endOf(client) : undefined
+  return () => {
+    const { options, startupNodes, status, manuallyClosing, isOpen, duplicate } = client as Described
+    if (dialect !== 'ioredis' && dialect !== 'node-redis') return undefined
+    if (status === 'end' || manuallyClosing === true || (end?.hasCome && isOpen === false)) return undefined
+    if (typeof options !== 'object' || options === null || typeof duplicate !== 'function') return undefined
+    const { socket = options, db = 0, database = db, keyPrefix = '', sentinels, name } = options
+    const nodes = startupNodes ?? sentinels ?? [socket]
+    return JSON.stringify([nodes.map(addressOf).sort(), sentinels ? name : '', database, keyPrefix])
   }
-  return client.isOpen === false && ended.get(client) === true
 }
 
 const LOOPBACK = /^(?:127\.0\.0\.1|::1)$/

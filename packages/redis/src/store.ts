@@ -13,7 +13,7 @@ import { ofGlide } from './glide.ts'
 import { denyCaching, hashing, leasing } from './layers.ts'
 import { listingOf } from './listing.ts'
 import type { RedisStoreOptions } from './options.ts'
-import { serverOf } from './server.ts'
+import { serverReader } from './server.ts'
 
 /**
  * Returns a remote store in Redis or Valkey: standalone, behind Sentinel, or a cluster. It is exact, uses the server's
@@ -32,7 +32,7 @@ export function redisStore(client: RedisClient, options?: RedisStoreOptions): St
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
   checkOptions('redisStore', options, ['prefix', 'coalesce', 'denyCache', 'lease', 'hashKeys'])
   const redis = redisOf(client, mistakeOf, ofGlide)
-  setServerOf(client, () => serverOf(client, redis.dialect))
+  setServerOf(client, serverReader(client, redis.dialect))
   const named = withRemoteDefaults(baseStore(client, redis, options, codec(), listingOf))
   return leasing(denyCaching(hashing(named, options, client), options, client), options)
 }

@@ -101,6 +101,7 @@ describe('two clients of one server', () => {
       first.on('error', () => {})
       if (when === 'after') await first.connect()
       expect(warningsOf([first], [{ name }, { name }])).toEqual([])
+      expect(first.listenerCount('end'), 'one for all stores').toBe(1)
       if (when === 'before') await first.connect()
       await close(first)
       const second = nodeRedis(port)
