@@ -52,6 +52,10 @@ const OLDEST_ALONE = [
 
 const ELSEWHERE = ['**/node_modules/**', 'test/packages/**', 'site/test/chromium/*.test.ts']
 
+/** They fake the time, and count timers: what servers of others set meanwhile would be counted. */
+const WITH_FAKE_TIME =
+  'packages/{admin,cli,cloudflare,core,express,fastify,fetch,h3,koa,nestjs,node,opentelemetry,plans,postgres,redis}/test/**/*.test.ts'
+
 const IN_SHARED_PROCESSES = { isolate: false, setupFiles: ['test/shared-process.ts'] }
 
 /** Starts the files that share processes last: they are many and short, so that at the end no process waits for another. */
@@ -108,8 +112,17 @@ export default defineConfig({
         test: {
           ...IN_SHARED_PROCESSES,
           name: 'shared',
-          include: ['{packages/*,site}/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/*.test.ts'],
+          include: [WITH_FAKE_TIME],
           exclude: [...ELSEWHERE, ...ALONE],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...IN_SHARED_PROCESSES,
+          name: 'shared-others',
+          include: ['{packages/*,site}/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/*/*.test.ts'],
+          exclude: [...ELSEWHERE, ...ALONE, WITH_FAKE_TIME],
         },
       },
       // The adapters and their examples on the oldest frameworks that they support.

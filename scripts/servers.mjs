@@ -119,7 +119,7 @@ for (const { name, tests, folder } of SERVERS) {
   if (names.length > 0 && !names.includes(name)) continue
   const env = { ...process.env, PATH: [await folder(), process.env['PATH']].join(delimiter) }
   console.log(`\n${name}`)
-  const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'unit', '--project', 'shared', ...tests], {
+  const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'unit', '--project', 'shared*', ...tests], {
     cwd: root,
     env,
     stdio: 'inherit',

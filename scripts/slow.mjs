@@ -25,7 +25,7 @@ chmodSync(folder, 0o755)
 try {
   const library = join(folder, 'clocks.so')
   run('cc', ['-shared', '-fPIC', '-O2', '-o', library, 'test/slow/clocks.c'])
-  const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'unit', '--project', 'shared', ...positionals], {
+  const { status } = spawnSync('npx', ['vitest', 'run', '--project', 'unit', '--project', 'shared*', ...positionals], {
     cwd: root,
     stdio: 'inherit',
     env: {
