@@ -45,17 +45,19 @@ const manifestOf = (folder) => JSON.parse(readFileSync(join(folder, 'package.jso
 
 /** @param {string} folder */
 async function bundle(folder) {
-  const { publishConfig, bin = {}, dependencies, peerDependencies } = manifestOf(folder)
+  const { exports, publishConfig, bin = {}, dependencies, peerDependencies } = manifestOf(folder)
   const dist = join(folder, 'dist')
   /** @type {Input} */
   const entries = {}
   /** @type {Input} */
   const declared = {}
-  for (const { default: entry } of Object.values(publishConfig.exports)) {
+  for (const [path, { default: entry }] of Object.entries(publishConfig.exports)) {
+    // An entry is a file of its own name, `http.js`: a tarball has files of one name side by side, and what both formats have in
+    // common is written once if it is less than the 32 kB that gzip looks back.
     const name = relative(dist, join(folder, entry.default)).replace(/\.js$/, '')
-    entries[name] = join(folder, 'build', name)
+    entries[name] = join(folder, exports[path].replace(/^\.\/src\/(.+)\.ts$/, 'build/$1'))
     // What only packages of this repository import has no declarations.
-    if (entry.types) declared[name] = join(folder, 'build', name)
+    if (entry.types) declared[name] = entries[name]
   }
   // A program starts as CommonJS, which loads in half the time.
   /** @type {Input} */
