@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Problem, problemsOf } from './docs/check.ts'
 import { type Sample, samplesOfMarkdown, samplesOfSource } from './docs/samples.ts'
+import { filesIn } from './files.ts'
 import { startPostgres } from './services/postgres.ts'
 import { startRedis } from './services/redis.ts'
 
@@ -11,15 +12,6 @@ import { startRedis } from './services/redis.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
-
-/** Files of a folder and the folders in it, as paths from the root; none if it is not there. */
-function filesIn(folder: string, ending: string): readonly string[] {
-  if (!existsSync(join(root, folder))) return []
-  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-  return files
-    .filter((file) => file.endsWith(ending) && !file.includes('node_modules'))
-    .map((file) => `${folder}/${file.replaceAll('\\', '/')}`)
-}
 
 const packages = readdirSync(join(root, 'packages'))
 const examples = readdirSync(join(root, 'examples'))

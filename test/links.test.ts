@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, posix } from 'node:path'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { filesIn } from './files.ts'
 
 // The README of a package is read on a registry's page and in node_modules, so its links are absolute. Links of documents
 // to other documents are checked by `npm run words`.
@@ -82,7 +83,7 @@ test('absolute links to the repository in other documents, and in the code, lead
     'README.md',
     'CHANGELOG.md',
     ...filesIn('docs', '.md'),
-    ...published.flatMap((path) => filesIn(join(path, 'src'), '.ts')),
+    ...published.flatMap((path) => filesIn(`${path}/src`, '.ts')),
   ]
   const inRepository = new RegExp(`${homepage}/(?:blob|tree)/main/[\\w./#-]*[\\w/-]`, 'g')
   const links = files.flatMap((path) => [...read(path).matchAll(inRepository)].map(([link]) => link))
@@ -94,9 +95,3 @@ test('a link that leads nowhere is found', () => {
   expect(fault(`${homepage}/blob/main/docs/start.md#nowhere`)).toContain('no such section')
   expect(fault(`${homepage}/tree/main/docs/start.md`)).toContain('a file has blob')
 })
-
-function filesIn(folder: string, ending: string): readonly string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith(ending) && !dirname(file).includes('node_modules'))
-    .map((file) => posix.join(folder, file.replaceAll('\\', '/')))
-}

@@ -9,6 +9,7 @@ export interface Manifest {
   readonly private?: boolean
   readonly packageManager?: string
   readonly exports: Readonly<Record<string, unknown>>
+  readonly publishConfig?: { readonly exports: Readonly<Record<string, { readonly default: { types?: string } }>> }
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>

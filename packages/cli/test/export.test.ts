@@ -21,6 +21,7 @@ import {
 import { policiesFrom } from '@spillway/core/rules'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { PROGRAM } from '../../../test/program.ts'
 import { documentOf } from '../src/export/document.ts'
 import { type CodePolicy, ruleFrom } from '../src/export/rule.ts'
 import { spillway as inProcess } from './terminal.ts'
@@ -30,7 +31,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 const spillway = (...args: readonly string[]): string =>
-  execFileSync(process.execPath, ['--import', 'tsx', path('../src/program/main.ts'), ...args], {
+  execFileSync(process.execPath, [...PROGRAM, path('../src/program/main.ts'), ...args], {
     encoding: 'utf8',
     stdio: 'pipe',
   })
@@ -85,7 +86,7 @@ test.each([
   writeFileSync(file, source)
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--import', 'tsx', path('../src/program/main.ts'), 'export', file, '--timeout', '1'],
+    [...PROGRAM, path('../src/program/main.ts'), 'export', file, '--timeout', '1'],
     { encoding: 'utf8' },
   )
   expect([status, stdout, stderr]).toEqual([1, '', expect.stringContaining(`app.mjs ${message}`)])

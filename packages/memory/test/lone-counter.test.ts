@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { PROGRAM } from '../../../test/program.ts'
 import { memoryStore, perMinute, rateLimiter } from '../src/index.ts'
 
 // Four processes that each counted in memory allowed 400 requests under a limit of 100, and nothing was printed.
@@ -11,7 +12,7 @@ const file = fileURLToPath(new URL('lone-process.ts', import.meta.url))
 const warningsIn = (env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<readonly string[]> =>
   new Promise((resolve, reject) => {
     const options = { env: { PATH: process.env['PATH'], ...env } }
-    execFile(process.execPath, ['--import', 'tsx', file, ...args], options, (error, _, stderr) =>
+    execFile(process.execPath, [...PROGRAM, file, ...args], options, (error, _, stderr) =>
       error ? reject(error) : resolve(stderr.split('\n').filter((line) => line.startsWith('spillway:'))),
     )
   })

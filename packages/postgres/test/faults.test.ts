@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { START } from '@spillway/conformance'
 import { type Store, StoreError } from '@spillway/core'
 import { describe, expect, test } from 'vitest'
+import { PROGRAM } from '../../../test/program.ts'
 import { holding, MANY, pool, server, take, unitsOf } from './failures.ts'
 import { unhurried } from './unhurried.ts'
 
@@ -67,7 +68,7 @@ describe('a statement whose session is closed', () => {
     await take(store, 'a', START)
     const holder = await holding('a')
     const file = fileURLToPath(new URL('dying.ts', import.meta.url))
-    const client = fork(file, [JSON.stringify(server.config)], { execArgv: ['--import', 'tsx'] })
+    const client = fork(file, [JSON.stringify(server.config)], { execArgv: [...PROGRAM] })
     await untilSomebodyWaits()
     client.kill('SIGKILL')
     await once(client, 'exit')

@@ -5,6 +5,7 @@ import { START } from '@spillway/conformance'
 import { fixedWindow, perDay, slidingWindow } from '@spillway/core'
 import type pg from 'pg'
 import { expect, test } from 'vitest'
+import { PROGRAM } from '../../../test/program.ts'
 import { until } from '../../../test/services/redis-cluster.ts'
 import { migrate } from '../src/index.ts'
 import { VERSION } from '../src/migration.ts'
@@ -111,7 +112,7 @@ test.each([
   const store = unhurried(pool, { table })
   const goOn = await stopAmidMigration()
   const file = fileURLToPath(new URL('migrating.ts', import.meta.url))
-  const dying = fork(file, [JSON.stringify(server.config), table], { execArgv: ['--import', 'tsx'] })
+  const dying = fork(file, [JSON.stringify(server.config), table], { execArgv: [...PROGRAM] })
   const stopped = `SELECT FROM pg_stat_activity WHERE application_name = 'dying' AND wait_event = 'advisory'`
   await until(async () => (await pool.query(stopped)).rowCount === 1)
   dying.kill('SIGKILL')

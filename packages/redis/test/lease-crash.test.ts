@@ -5,6 +5,7 @@ import { type BucketTaken, type LeaseOptions, tokenBucket } from '@spillway/core
 import { stepFor } from '@spillway/core/internal'
 import { Redis as Ioredis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { PROGRAM } from '../../../test/program.ts'
 import { type Redis, startRedis } from '../../../test/services/redis.ts'
 import { redisStore } from '../src/index.ts'
 
@@ -33,7 +34,7 @@ const program = fileURLToPath(new URL('leasing.ts', import.meta.url))
 
 /** Starts a process that consumes units, and kills it. Returns the time of its first unit, by the server's clock. */
 async function crash(leasing: Leasing): Promise<number> {
-  const child = fork(program, [JSON.stringify(leasing)], { execArgv: ['--import', 'tsx'] })
+  const child = fork(program, [JSON.stringify(leasing)], { execArgv: [...PROGRAM] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'exit')
   const [first] = await Promise.race([once(child, 'message'), ended.then(() => expect.fail('it ended by itself'))])

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Micros, tokenBucket } from '@spillway/core'
+import { PROGRAM } from '../../../test/program.ts'
 
 /** The arguments of a process. */
 export interface Race {
@@ -28,7 +29,7 @@ const racer = fileURLToPath(new URL('racer.ts', import.meta.url))
 
 /** Runs processes that race for one key, and adds up their results. */
 export async function race(races: readonly Race[]): Promise<Tally> {
-  const children = races.map((each) => fork(racer, [JSON.stringify(each)], { execArgv: ['--import', 'tsx'] }))
+  const children = races.map((each) => fork(racer, [JSON.stringify(each)], { execArgv: [...PROGRAM] }))
   await Promise.all(children.map(heard))
   for (const child of children) child.send('go')
   const tallies = (await Promise.all(children.map(heard))) as Tally[]
