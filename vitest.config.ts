@@ -87,9 +87,9 @@ const OLDEST = {
 export default defineConfig({
   test: {
     // Processes, because a test starts a server by a copy of its own process, and one of many threads is large. Many tests
-    // wait for servers: three processes keep two cores busy.
+    // wait for servers: four processes keep two cores busy.
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 4,
     retry: 0,
     sequence: { sequencer: SharedLast },
     // A limit for what hangs, far above what anything takes: slow machines are no failures.

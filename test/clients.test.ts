@@ -49,7 +49,7 @@ describe.each(rowsOf(redisClients))('Redis by %s', (_name, connect) => {
   })
 
   // The server is new: the first call finds no script.
-  testStore(testOfClients, () => redisStore(connected.client, { prefix: `store-${++prefixes}` }), { histories: 20 })
+  testStore(testOfClients, () => redisStore(connected.client, { prefix: `store-${++prefixes}` }), { histories: 10 })
 
   test('deletes the states of a policy, and no others', async () => {
     const store = redisStore(connected.client, { prefix: 'reset' })
@@ -104,7 +104,7 @@ describe.each(rowsOf({ ...poolClients, ...adaptedClients }))('PostgreSQL by %s',
       await pool.query('DELETE FROM spillway')
       return postgresStore(connected.client, { deadline: '25s' })
     },
-    { histories: 20 },
+    { histories: 10 },
   )
 
   // Reproduces a bug: the error of an idle connection ended the process, unless the app listened for it.

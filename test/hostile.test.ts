@@ -30,7 +30,7 @@ import { runsOf } from './runs.ts'
 
 // For any request, an app with a limit responds as without one, or with 429. It counts the right client, and sends headers
 // that other parsers can read. `npm run test:long` sends more requests to each framework.
-const REQUESTS = runsOf(1_000)
+const REQUESTS = runsOf(500)
 
 const COUNTED = { cost: 'header:x-weight', defaultCost: 2, maxCost: 9 } as const
 const PARTS = ['header:x-api-key', 'method', 'cookie:sid', 'query:q', 'path'] as const

@@ -100,7 +100,7 @@ const consume = (key: string, cost = 1, policy = 'p'): Take => ({
 })
 
 const tests = (test: TestFunction): void => {
-  testStore(test, () => durableObjectStore(namespace(), { shards: 1 }), { histories: 20 })
+  testStore(test, () => durableObjectStore(namespace(), { shards: 1 }), { histories: 10 })
 
   test('uses one object per key, which policies of the key share', async () => {
     const objects = namespace()

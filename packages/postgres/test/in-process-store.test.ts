@@ -23,7 +23,7 @@ testStore(
     await database.query('TRUNCATE spillway')
     return unhurried(database)
   },
-  { histories: 40 },
+  { histories: 15 },
 )
 test('keeps its states in a folder', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'spillway-postgres-'))

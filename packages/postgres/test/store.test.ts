@@ -36,7 +36,7 @@ describe.each([
         await pool.query('DELETE FROM spillway')
         return unhurried(own, options)
       },
-      { histories: 40 },
+      { histories: 15 },
     )
   })
 

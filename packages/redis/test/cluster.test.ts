@@ -91,7 +91,7 @@ describe.each(Object.entries(clients))('%s', (name, connect) => {
       await cluster.flush()
       return redisStore(connected.client, { prefix: `{suite}${++stores}` })
     },
-    { histories: 20 },
+    { histories: 10 },
   )
 
   test('sends the keys of one tick to their hash slots, and returns a result for each', async () => {

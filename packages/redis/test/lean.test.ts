@@ -64,7 +64,7 @@ describe.each<[string, () => Store]>([
       await client.flushall()
       return makeStore()
     },
-    { histories: 20 },
+    { histories: 10 },
   )
 })
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { FAULT_NAMES, POSTGRES_SEEDS, type Scenario, scenarioOf, shrink, simulate } from '../src/index.ts'
 
-const { SIMULATION_FROM = '1', SIMULATION_SEEDS = '60' } = process.env
+const { SIMULATION_FROM = '1', SIMULATION_SEEDS = '30' } = process.env
 
 interface Failed {
   readonly why: string
