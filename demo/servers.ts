@@ -14,7 +14,9 @@ export const startServers = (): Promise<Running[]> =>
   Promise.all(Object.entries(APPS).map(async ([framework, build]) => running(framework, await build())))
 
 function running(framework: string, app: RequestListener): Promise<Running> {
-  const server = createServer(app)
+  // Clients close idle connections after 4 s. If the server did, too, a stall of this process could let a client send on one that
+  // has just been closed: "fetch failed".
+  const server = createServer({ keepAliveTimeout: 0 }, app)
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
