@@ -132,6 +132,8 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/plans/src/cache.ts', "import { LRUCache } from 'lru-cache'", []],
   ['packages/admin/src/memory.ts', "import '@spillway/memory'", ['admin-imports']],
   ['packages/plans/src/memory.ts', "import '@spillway/memory'", ['plans-imports']],
+  ['packages/shed/src/core.ts', "import '@spillway/core/http'", []],
+  ['packages/shed/src/memory.ts', "import '@spillway/memory'", ['shed-imports']],
   ['packages/simulation/src/core.ts', "import '@spillway/core'", []],
   ['packages/simulation/src/client.ts', "import 'ioredis'", ['simulation-imports']],
   ['test/name.ts', "import '@spillway/core'", []],

@@ -5,6 +5,7 @@ import { memoryStore, rateLimit } from '@spillway/express'
 import { cached } from '@spillway/plans'
 import { postgresStore } from '@spillway/postgres'
 import { redisStore } from '@spillway/redis'
+import { adaptive, shedder } from '@spillway/shed'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
@@ -73,6 +74,12 @@ const rows: readonly Row[] = [
     (options: object) => postgresStore(pool, options),
   ],
   ['durableObjectStore', 'shards', (options: object) => durableObjectStore(namespace, options)],
+  ['adaptive', 'min max initial', adaptive as (options: object) => unknown],
+  [
+    'shedder',
+    'limit queue target interval reserve retryAfter onDecision logger clock',
+    shedder as (options: object) => unknown,
+  ],
   ['cached', 'max maxUnknown ttl staleFor timeout onError logger clock', (options: object) => cached(() => 1, options)],
   [
     'adminHandler',

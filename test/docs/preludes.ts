@@ -32,6 +32,7 @@ export const preludes: Readonly<Record<string, string>> = {
   workers: bindings,
   postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
   plans: `${adapter('express')}; import { cached } from '@spillway/plans'; const plan = cached(() => 'free'); const apiKey = 'a key'`,
+  shed: "import { adaptive, shed, shedder } from '@spillway/shed'; import express from 'express'; const app = express(); const db = { query: async (sql: string) => [sql] }",
   opentelemetry: `${limiter}; import { telemetry } from '@spillway/opentelemetry'`,
   redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'; const redis = new Redis()`,
 }

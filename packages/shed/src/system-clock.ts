@@ -1,0 +1,16 @@
+import type { Clock } from './gate.ts'
+
+// Every runtime has them, though no ECMAScript library declares them.
+declare const performance: { now(): number }
+declare function setTimeout(callback: () => void, ms: number): unknown
+declare function clearTimeout(timer: unknown): void
+
+/** The time of the process. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  after: (ms, callback) => {
+    // Timers have whole milliseconds: an earlier one would find nothing to do.
+    const timer = setTimeout(callback, Math.ceil(ms))
+    return () => clearTimeout(timer)
+  },
+}
