@@ -1,5 +1,5 @@
-import { modelStore } from '@spillway/conformance'
 import { describe, expect, test, vi } from 'vitest'
+import { SortedList } from '../src/common/sorted-list.ts'
 import {
   fixedWindow,
   type Quota,
@@ -9,8 +9,7 @@ import {
   slidingLog,
   slidingWindow,
 } from '../src/index.ts'
-import { joinLine } from '../src/limiter/line.ts'
-import type { PolicyCheck } from '../src/policies/policy.ts'
+import { Caller } from '../src/limiter/caller.ts'
 import { fakeTimeStore, useFakeTime } from './fake-time.ts'
 
 useFakeTime()
@@ -74,22 +73,25 @@ describe.each(windows)('callers in line whose maxWait ends, of %s', (_, quota) =
 })
 
 describe('a line', () => {
-  const checks = () =>
-    [{ policy: { name: 'p', storeConfig: { store: modelStore(() => 0) } }, key: 'k' }] as never as PolicyCheck[]
+  const joined = (line: SortedList<Caller>) => {
+    const caller = new Caller([], Infinity, () => () => {}, line)
+    caller.join()
+    return caller
+  }
 
   // Workers stop a request whose client has left: no callback of it does anything.
   test('is passed over up to the first who answers', async () => {
-    const line = checks()
-    const lost = Array.from({ length: 50 }, () => joinLine(line))
+    const line = new SortedList<Caller>()
+    const lost = Array.from({ length: 50 }, () => joined(line))
     for (const place of lost) place.onCall(() => {})
     lost[0]?.expect(100)
-    const alive = joinLine(line)
+    const alive = joined(line)
     let calls = 0
     const stop = alive.onCall(() => {
       calls += 1
       queueMicrotask(stop)
     })
-    const last = joinLine(line)
+    const last = joined(line)
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await last.passLost()).toBe(false)
     expect(lost[0]?.isFirst()).toBe(true)
@@ -97,22 +99,22 @@ describe('a line', () => {
     const passed = last.passLost()
     await vi.runAllTimersAsync()
     expect([await passed, calls, alive.isFirst(), last.isFirst()]).toEqual([false, 1, true, false])
-    for (const place of [...lost, alive, last]) place.leave()
+    for (const place of [...lost, alive, last]) place.leaveLine()
   })
 
   test('has one in front again who only was late', async () => {
-    const line = checks()
-    const late = joinLine(line)
+    const line = new SortedList<Caller>()
+    const late = joined(line)
     late.expect(0)
-    const [next, last] = [joinLine(line), joinLine(line)]
+    const [next, last] = [joined(line), joined(line)]
     await vi.advanceTimersByTimeAsync(2_000)
     const passed = next.passLost()
     await vi.runAllTimersAsync()
     expect([await passed, next.isFirst()]).toEqual([true, true])
     expect([late.isFirst(), next.isFirst(), last.isFirst()]).toEqual([true, false, false])
-    late.leave()
+    late.leaveLine()
     expect(next.isFirst()).toBe(true)
-    next.leave()
-    last.leave()
+    next.leaveLine()
+    last.leaveLine()
   })
 })

@@ -246,3 +246,18 @@ describe('one who leaves', () => {
     await Promise.all(waiting)
   })
 })
+
+// Turns by the clock of this process were in front of those by the clock of the store: b and c were served at 2,500 ms.
+test('turns that an outage has started leave those of the store when they are', async () => {
+  const store = faultyStore(modelStore(clock))
+  const limiter = rateLimiter({ quota: perSecond(1), store, logger: { warn: () => {} } })
+  const served: string[] = []
+  const call = (name: string) => limiter.wait('api').then(() => void served.push(`${name}@${Date.now()}`))
+  const waiting = ['a', 'b', 'c'].map(call)
+  await vi.advanceTimersByTimeAsync(500)
+  store.break('failing')
+  waiting.push(...['d', 'e', 'f'].map(call))
+  await vi.advanceTimersByTimeAsync(3_000)
+  await Promise.all(waiting)
+  expect(served).toEqual(['a@0', 'd@500', 'b@1000', 'e@1500', 'c@2000', 'f@2500'])
+})

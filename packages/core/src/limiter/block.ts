@@ -1,12 +1,12 @@
 import { QuotaError } from '../common/errors.ts'
 import { all } from '../common/maybe-promise.ts'
 import { type Duration, micros } from '../common/time.ts'
-import type { Taken } from '../kernels/kernel.ts'
 import { MOST_UNITS } from '../kernels/penalty.ts'
 import { groupByStore } from '../policies/in-order.ts'
 import type { Policy, PolicyCheck } from '../policies/policy.ts'
 import { answerTo } from '../policies/takes.ts'
-import { waitersFor, whileHeld } from './waiters.ts'
+import { canBlock } from './blocked.ts'
+import { callersOf, whileHeld } from './callers.ts'
 
 /** Blocks keys by hand. The limiter must have the option `blocks`, or a quota that blocks: `penalty`. */
 export interface Blocks {
@@ -36,20 +36,6 @@ export const cannotBlock = (method: keyof Blocks): QuotaError =>
     `${method}: this limiter does not look for blocked keys. Build it with blocks: true.`,
   )
 
-/** Reports whether a policy denies blocked keys. */
-export const canBlock = ({ quota }: Pick<Policy, 'quota'>): boolean => quota.kernel === 'penalty'
-
-/** Whether a key has been blocked by hand; false if its store does not answer. */
-export async function isBlockedByHand(checks: readonly PolicyCheck[]): Promise<boolean> {
-  const states = checks.filter(({ policy }) => canBlock(policy))
-  if (states.length === 0) return false
-  const peek = async (group: readonly PolicyCheck[]) => answerTo(group, 'peek')
-  const answers = await Promise.allSettled(groupByStore(states).map(peek))
-  return answers.some((each) => each.status === 'fulfilled' && each.value.taken.some(isBlock))
-}
-
-const isBlock = (taken: Taken): boolean => 'level' in taken && taken.count >= MOST_UNITS && taken.until > taken.now
-
 type PolicyKey = Pick<PolicyCheck, 'policy' | 'key'>
 
 /** Blocks keys of policies. */
@@ -58,11 +44,7 @@ export const blockKey = (states: readonly PolicyKey[], duration: Duration): Prom
 
 /** Unblocks keys of policies. */
 export const unblockKey = (states: readonly PolicyKey[]): Promise<void> =>
-  whileHeld(
-    () => states.flatMap(({ policy, key }) => waitersFor(policy.storeConfig.store, policy.name, key)),
-    () => write(states, 'refund', 0),
-    true,
-  )
+  whileHeld(callersOf(states), () => write(states, 'refund', 0), true)
 
 async function write(states: readonly PolicyKey[], verb: 'charge' | 'refund', blockMicros: number): Promise<void> {
   const checks = states.map((state): PolicyCheck => ({ ...state, cost: MOST_UNITS }))

@@ -1,6 +1,6 @@
 import { shownPolicies } from '../algorithms/penalty/block-list.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
-import { canBlock } from './block.ts'
+import { canBlock } from './blocked.ts'
 import type { Inspection } from './inspect.ts'
 import type { LimiterInternals } from './internals.ts'
 import type { KeyList, ListOptions } from './list-types.ts'

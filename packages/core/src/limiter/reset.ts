@@ -2,12 +2,14 @@ import { formatValue, QuotaError } from '../common/errors.ts'
 import type { DeletingStore, StoreConfig } from '../policies/policy.ts'
 import { asStoreError } from '../stores/answers.ts'
 import type { StateKey } from '../stores/store.ts'
-import { waitersFor, waitersForAll, whileHeld } from './waiters.ts'
+import { callersFor, callersOfAll, whileHeld } from './callers.ts'
 
 /** Deletes states of one key in a store and in the local store; resolves with whether there was any. */
 export async function resetKey(names: readonly [StateKey, ...StateKey[]], config: StoreConfig): Promise<boolean> {
-  const waiters = () => names.flatMap(({ policy, key }) => waitersFor(config.store, policy, key))
-  return whileHeld(waiters, async () => (await config.calls.delete(names, config)) > 0)
+  return whileHeld(
+    names.flatMap((state) => callersFor(config.store, state)),
+    async () => (await config.calls.delete(names, config)) > 0,
+  )
 }
 
 /** Deletes all states of the named policy, or of all, in the store and in the local store. */
@@ -30,10 +32,7 @@ export async function resetAllOf(
   }
   try {
     const deleted = named === undefined ? names : [named]
-    return await whileHeld(
-      () => waitersForAll(store, deleted),
-      () => calls.deleteAll(deleted, store as DeletingStore),
-    )
+    return await whileHeld(callersOfAll(store, deleted), () => calls.deleteAll(deleted, store as DeletingStore))
   } catch (error) {
     throw asStoreError(error)
   }

@@ -1,17 +1,16 @@
 import type { Decision } from '../algorithms/decision.ts'
-import { isBlockList } from '../algorithms/penalty/block-list.ts'
 import type { OnClientClosed } from '../common/client-closed.ts'
 import { invalidOption } from '../common/errors.ts'
 import { type Signal, whenAborted } from '../common/signal.ts'
-import { type Micros, monotonicMs } from '../common/time.ts'
+import type { Micros } from '../common/time.ts'
 import { rollback } from '../policies/correct.ts'
 import type { Acquisition, PolicyCheck } from '../policies/policy.ts'
 import { isQueued } from '../policies/policy-of.ts'
-import { acquireInLine, type InLine, retryIn } from './in-line.ts'
-import { hasLine, joinLine, type Place } from './line.ts'
+import { Caller } from './caller.ts'
+import { enter } from './callers.ts'
+import { acquireInLine } from './in-line.ts'
 import { RateLimitedError } from './rate-limited.ts'
 import type { ReserveOptions } from './reservation.ts'
-import { acquireAtTurn } from './turns.ts'
 
 /** Options of `wait`. */
 export interface WaitOptions extends ReserveOptions {
@@ -54,7 +53,7 @@ export async function waitFor(
 
 /**
  * Resolves with an acquisition when its turn has come, with a denied one if the wait is too long, and with undefined if the
- * caller leaves first.
+ * caller leaves first. Without `maxWaitMicros`, it waits in the queue of its bucket only.
  *
  * A bucket reserves the turn in the store, so that the order holds for all processes. When a caller leaves, later callers in
  * this process move up. A window has no turns, nor has a blocked key: the callers in this process wait in line, and the first
@@ -62,37 +61,21 @@ export async function waitFor(
  */
 export async function acquireTurn(
   checks: readonly PolicyCheck[],
-  maxWaitMicros: Micros,
+  maxWaitMicros: Micros | undefined,
   onClientClosed: OnClientClosed,
 ): Promise<Acquisition | undefined> {
-  const startedMs = monotonicMs()
-  const left = (): Micros => Math.max(Math.ceil(maxWaitMicros - (monotonicMs() - startedMs) * 1000), 0)
-  let place: Place | undefined
-  return acquireAtTurn(checks, {
-    acquire: (sender) => {
-      const held = place
-      place = undefined
-      const waiting: InLine = { checks, left, onClientClosed, sender }
-      return held ? acquireInLine(waiting, held) : acquireOnce(waiting)
-    },
-    hold: () => {
-      place = joinLine(checks, true)
-    },
-    onClientClosed,
-  })
-}
-
-async function acquireOnce(waiting: InLine): Promise<Acquisition | undefined> {
-  const { checks, left, sender } = waiting
-  if (checks.every(canReserve)) {
-    if (sender.isHeld && !hasLine(checks)) await sender.untilFree()
-    if (!hasLine(checks)) {
-      const maxWaitMicros = left()
-      const acquisition = await sender.send(maxWaitMicros)
-      if (retryIn(acquisition, checks, maxWaitMicros) === undefined) return acquisition
+  const callers = enter(checks)
+  const caller = new Caller(checks, maxWaitMicros, onClientClosed, callers.line)
+  try {
+    for (;;) {
+      const answer = await acquireInLine(callers, caller)
+      const served = answer?.turn ? await answer.turn : answer?.acquisition
+      if (served || caller.hasLeft) return served
     }
+  } finally {
+    caller.end()
+    callers.exit()
   }
-  return acquireInLine(waiting, joinLine(checks))
 }
 
 const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLimitedError =>
@@ -100,7 +83,3 @@ const deniedError = (decision: Decision, checks: readonly PolicyCheck[]): RateLi
     decision,
     checks.some((check) => check.policy.name === decision.policy && isQueued(check)),
   )
-
-/** Whether turns of a policy are reserved in the store. A block list has none: it only denies blocked keys. */
-const canReserve = ({ policy: { quota } }: PolicyCheck): boolean =>
-  quota.kernel === 'bucket' || quota.kernel === 'warm-up' || isBlockList(quota)

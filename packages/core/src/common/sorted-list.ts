@@ -1,24 +1,28 @@
 /** An item of a list. */
 export interface ListItem<T> {
   readonly value: T
+  readonly rank: number
   before: ListItem<T> | undefined
   after: ListItem<T> | undefined
 }
 
-/** A list that adds an item after another, and removes any, in constant time. */
-export class LinkedList<T> {
+/** A list in the order of ranks. An item is removed in constant time, and found from the end, where most are added. */
+export class SortedList<T> {
   first: ListItem<T> | undefined
   last: ListItem<T> | undefined
 
-  /** Adds an item at the end. */
-  add(value: T): ListItem<T> {
-    return this.addAfter(this.last, value)
+  /** The last item whose rank is at most this one. */
+  lastUntil(rank: number): ListItem<T> | undefined {
+    let item = this.last
+    while (item && item.rank > rank) item = item.before
+    return item
   }
 
-  /** Adds an item after another of this list; as the first, if that is undefined. */
-  addAfter(before: ListItem<T> | undefined, value: T): ListItem<T> {
+  /** Adds an item behind those whose rank is at most its own. */
+  add(rank: number, value: T): ListItem<T> {
+    const before = this.lastUntil(rank)
     const after = before ? before.after : this.first
-    const item: ListItem<T> = { value, before, after }
+    const item: ListItem<T> = { value, rank, before, after }
     if (before) before.after = item
     else this.first = item
     if (after) after.before = item
