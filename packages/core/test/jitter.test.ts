@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkJitter, jitteredMs } from '../src/features/header-forms/jitter.ts'
-import { seconds } from '../src/http/headers/headers.ts'
+import { seconds } from '../src/http/headers/answer-headers.ts'
 import { QuotaError } from '../src/index.ts'
 import { decisionOf } from './decisions.ts'
 

@@ -15,7 +15,8 @@ export type { Targets } from '../policies/spill-targets.ts'
 export { inNetworks, isAddress } from './addresses/address.ts'
 export { TRUSTS_EVERY_PROXY } from './addresses/framework-address.ts'
 export { ipKey } from './addresses/ip-key.ts'
-export { type Header, isCookie, joinHeaders, missingHeaders, setAnswerHeaders } from './headers/headers.ts'
+export { isCookie, setAnswerHeaders } from './headers/answer-headers.ts'
+export { type Header, joinHeaders, missingHeaders } from './headers/headers.ts'
 export type { Denial } from './headers/problem.ts'
 export { failRequest, type NodeMiddleware, nodeMiddleware } from './node/middleware.ts'
 export { isNodeClosed, nodeListeningReader, nodePlainReader, nodeReader, nodeRouteReader } from './node/reader.ts'
@@ -34,9 +35,8 @@ export {
   isOver,
   type Outgoing,
   statusOf,
-  whenClosed,
-  whenDisconnected,
 } from './requests/closed.ts'
+export { whenClosed, whenDisconnected } from './requests/closing.ts'
 export { type ExpressLike, expressQuery, NODE_PARAMETERS } from './requests/express.ts'
 export { type FastifyLike, fastifyPath, fastifyTrustsEveryProxy } from './requests/fastify.ts'
 export { fetchHeader, nodeHeader, sentHeader } from './requests/headers.ts'

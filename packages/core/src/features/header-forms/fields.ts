@@ -1,5 +1,5 @@
+import { seconds } from '../../http/headers/answer-headers.ts'
 import { limitItem, type PolicyResult } from '../../http/headers/header-item.ts'
-import { seconds } from '../../http/headers/headers.ts'
 import { integer } from '../../http/headers/structured.ts'
 
 /** Formats the value of one field. */

@@ -1,7 +1,7 @@
 import type { Decision } from '../../algorithms/decision.ts'
 import { hash32 } from '../../common/digest.ts'
 import { invalidOption } from '../../common/errors.ts'
-import { seconds } from '../../http/headers/headers.ts'
+import { seconds } from '../../http/headers/answer-headers.ts'
 
 /**
  * The milliseconds of `Retry-After`: the exact wait or, with `jitter`, the wait in whole seconds plus a fraction of it, 0 to

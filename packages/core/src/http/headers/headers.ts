@@ -45,23 +45,6 @@ export function missingHeaders(
   return joinHeaders(missing, false, read).filter(([name, value]) => value !== before(name))
 }
 
-/** The part of Node's responses that sets headers. */
-interface HeaderSink {
-  setHeader(name: string, value: string): unknown
-  appendHeader(name: string, value: string): unknown
-}
-
-/** Whether a header has a field for each value, so that it is added to those that are set. */
-export const isCookie = (name: string): boolean => name.toLowerCase() === 'set-cookie'
-
-/** Sets the headers of an answer on Node's response: instead of those of the same name, but cookies beside them. */
-export function setAnswerHeaders(response: HeaderSink, headers: readonly Header[]): void {
-  for (const [name, value] of headers) {
-    if (isCookie(name)) response.appendHeader(name, value)
-    else response.setHeader(name, value)
-  }
-}
-
 /** Frameworks return a header that was set several times as a list. */
 const textOf = (value: unknown): string | undefined =>
   value === undefined || value === null || value === '' ? undefined : String(value)
@@ -107,6 +90,3 @@ function isSuperseded(
 
 /** The remaining units in a draft 7 field; NaN if it has another format. */
 const remainingIn = (value: string | undefined): number => Number(/^limit=\d+, remaining=(\d+)/.exec(value ?? '')?.[1])
-
-/** Whole seconds, rounded up: a client that waits this long never retries early. */
-export const seconds = (millis: number): number => Math.ceil(millis / 1000)

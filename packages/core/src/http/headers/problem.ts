@@ -1,7 +1,8 @@
 import type { Decision } from '../../algorithms/decision.ts'
 import { NONE } from '../../algorithms/decision-of.ts'
+import { seconds } from './answer-headers.ts'
 import { type ShownNames, shownName } from './display-names.ts'
-import { type Header, seconds } from './headers.ts'
+import type { Header } from './headers.ts'
 
 /** The answer to a denied request. */
 export interface Denial {

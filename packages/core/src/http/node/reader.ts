@@ -1,4 +1,5 @@
-import { hidesBody, isClosed, isDisconnected, isOver, whenClosed, whenDisconnected } from '../requests/closed.ts'
+import { hidesBody, isClosed, isDisconnected, isOver } from '../requests/closed.ts'
+import { whenClosed, whenDisconnected } from '../requests/closing.ts'
 import { nodeHeader, sentHeader } from '../requests/headers.ts'
 import type { Query } from '../requests/query.ts'
 import type { PlainReader, RequestReader, RouteReader } from '../requests/reader.ts'

@@ -1,7 +1,8 @@
 import type { Acquisition } from '../../policies/policy.ts'
+import { seconds } from '../headers/answer-headers.ts'
 import type { ShownNames } from '../headers/display-names.ts'
 import { type HeaderItem, limitItem, renamedItem } from '../headers/header-item.ts'
-import { type Header, seconds } from '../headers/headers.ts'
+import type { Header } from '../headers/headers.ts'
 import type { HttpCheck } from './compiled.ts'
 
 /** The headers of one policy, in the newest draft. */

@@ -1,5 +1,6 @@
 import { type Signal, whenAborted } from '../../common/signal.ts'
-import { hidesBody, isClosed, type Outgoing, whenClosed } from './closed.ts'
+import { hidesBody, isClosed, type Outgoing } from './closed.ts'
+import { whenClosed } from './closing.ts'
 import { upgradeOf } from './upgrade.ts'
 
 /** The part of a fetch `Request` that reports a disconnected client. */

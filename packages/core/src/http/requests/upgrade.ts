@@ -1,5 +1,6 @@
 import { processState } from '../../common/process-state.ts'
-import { type Incoming, type Outgoing, statusOf, whenClosed } from './closed.ts'
+import { type Incoming, type Outgoing, statusOf } from './closed.ts'
+import { whenClosed } from './closing.ts'
 
 /** The part of a connection that is used: what an upgrade writes on it, and whether its protocol reads it already. */
 interface Connection {
