@@ -64,7 +64,18 @@ const madeUp = (at: Micros): Taken => {
   const before = { aheadBefore: 0, earlyBefore: 0, coldBefore: 1_000_000 }
   const warmUp = { ...before, ahead: 1_000_000, early: 0, cold: 0 }
   const penalty = { first: at, count: 1, until: 0, level: 0, last: 0 }
-  return { allowed: true, now: at, ...bucket, ...warmUp, ...penalty, start: at, current: 1, previous: 0 }
+  return {
+    allowed: true,
+    now: at,
+    ...bucket,
+    ...warmUp,
+    ...penalty,
+    start: at,
+    current: 1,
+    previous: 0,
+    used: 1,
+    id: at,
+  }
 }
 
 interface Op {
@@ -86,7 +97,9 @@ function stepOf({ quota, verb, cost: units, maxWaitMicros, of }: Op, takes: read
   // A block set by hand, and its end.
   if (maxWaitMicros > 0 && (verb === 'charge' || (verb === 'refund' && quota === BLOCK_LIST)))
     return stepFor(quota, verb, cost, { blockMicros: maxWaitMicros })
-  const taken = verb === 'refund' ? of(takes) : undefined
+  // A charge of slots that are held renews them.
+  const refers = verb === 'refund' || (verb === 'charge' && quota.kernel === 'slots')
+  const taken = refers ? of(takes) : undefined
   return stepFor(quota, verb, cost, taken === undefined ? {} : { original: taken })
 }
 

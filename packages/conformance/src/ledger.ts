@@ -7,6 +7,7 @@ import type {
   Quota,
   SlidingLogTaken,
   SlidingWindowTaken,
+  SlotsTaken,
   Store,
   Taken,
   WarmUpTaken,
@@ -133,7 +134,8 @@ function unitsOf(quota: Quota, taken: Taken): number {
     case 'sliding-window':
       return (taken as SlidingWindowTaken).current + (taken as SlidingWindowTaken).previous
     case 'sliding-log':
-      return (taken as SlidingLogTaken).used
+    case 'slots':
+      return (taken as SlidingLogTaken | SlotsTaken).used
     case 'warm-up': {
       const { now, ahead, early } = taken as WarmUpTaken
       return ((now + ahead - START) * quota.scale - early) / quota.ticksPerUnit
@@ -158,6 +160,7 @@ function mostWithin(quota: Quota, ticks: number, largest: number): number {
     case 'sliding-window':
       return quota.limit * (windows + 1)
     case 'sliding-log':
+    case 'slots':
       return quota.limit * windows
     case 'warm-up':
       return largest + ((ticks + 1) * quota.scale) / quota.ticksPerUnit

@@ -3,6 +3,7 @@ import {
   calendarWindow,
   type Duration,
   fixedWindow,
+  inFlight,
   leakyBucket,
   type Micros,
   penalty,
@@ -32,6 +33,7 @@ export type Algorithm =
   | 'sliding log'
   | 'warm-up'
   | 'penalty'
+  | 'in flight'
 
 const limits = /* @__PURE__ */ made(() => fc.integer({ min: 1, max: 12 }))
 const windows = /* @__PURE__ */ made(() => fc.constantFrom(250, 1_000, 7_000, 3_600_000))
@@ -126,6 +128,7 @@ export const quotasOf: Readonly<Record<Algorithm, fc.Arbitrary<Quota>>> = /* @__
       forgive: fc.constantFrom(1, 3_000, 30_000),
     })
     .map(({ max, forgive, ...options }) => penalty(options.grow === 1 ? options : { ...options, max, forgive })),
+  'in flight': fc.record({ limit: limits, ttl: windows }).map(({ limit, ttl }) => inFlight(limit, { ttl })),
 }))
 
 /** A penalty whose denials write: they start the block again. */

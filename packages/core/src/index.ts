@@ -26,6 +26,7 @@ export type {
   WarmUpQuota,
   ZonedPeriods,
 } from './algorithms/quota-types.ts'
+export { type InFlightOptions, inFlight } from './algorithms/slots/in-flight.ts'
 export { warmingUp } from './algorithms/warm-up/warming-up.ts'
 export { calendarWindow, perMonth } from './algorithms/window/calendar-window.ts'
 export { fixedWindow } from './algorithms/window/fixed-window.ts'
@@ -54,6 +55,7 @@ export type {
   SlidingWindowTaken,
   Starts,
 } from './kernels/sliding-window.ts'
+export type { SlotsState, SlotsStep, SlotsTaken } from './kernels/slots.ts'
 export type { WarmUpState, WarmUpStep, WarmUpTaken } from './kernels/warm-up.ts'
 export type { Blocks } from './limiter/block.ts'
 export { type ActualCosts, consumeAll } from './limiter/consume-all.ts'

@@ -11,6 +11,7 @@ export {
   divideQuota,
   fixedWindow,
   type Inspection,
+  inFlight,
   type KeyList,
   type LeasingStore,
   type Logger,

@@ -10,13 +10,14 @@ import { penaltySql } from './sql/penalty.ts'
 import { rowsSql } from './sql/rows.ts'
 import { slidingLogSql } from './sql/sliding-log.ts'
 import { slidingWindowSql } from './sql/sliding-window.ts'
+import { slotsSql } from './sql/slots.ts'
 import { takeSql } from './sql/take.ts'
 import { takeBucketSql } from './sql/take-bucket.ts'
 import { warmUpSql } from './sql/warm-up.ts'
 import { TimeoutError, type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 26
+export const VERSION = 27
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -25,7 +26,7 @@ END $$;
 `
 
 const FUNCTIONS = [
-  ...[bucketSql, slidingWindowSql, slidingLogSql, warmUpSql, penaltySql],
+  ...[bucketSql, slidingWindowSql, slidingLogSql, warmUpSql, penaltySql, slotsSql],
   ...[takeSql, takeBucketSql, rowsSql, consumeSql, earlierSql],
 ]
 
@@ -44,6 +45,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, and so on
                                      -- a key's that warms up: written at, ahead, early, cold, scale, 0, 0, 0, 0
                                      -- a penalty's: written at, first, count, until, level, last, 0, 0, 0, 0, 0
+                                     -- slots: last number, twelve zeros, number, end, and so on
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat
   expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes

@@ -37,6 +37,8 @@ function numbersOf(step: SentStep): readonly number[] {
       const numbers = [limit, window, block, grow, max, forgive, since, extend ? 1 : 0]
       return [...common, check, ...numbers, ...rest(5)]
     }
+    case 'slots':
+      return [...common, check, step.limit, step.ttl, step.id, ...rest(10)]
   }
 }
 
@@ -81,4 +83,4 @@ const partsOf = ({ scale, increment, check, tolerance, burst, until }: Fraction)
   until,
 ]
 
-const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up', 'penalty']
+const KERNELS: readonly Step['kernel'][] = ['bucket', 'sliding-window', 'sliding-log', 'warm-up', 'penalty', 'slots']

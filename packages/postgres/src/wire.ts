@@ -65,5 +65,7 @@ function takenOf(step: Step, now: Micros, next: () => number): Taken {
     }
     case 'penalty':
       return { allowed, now, first: next(), count: next(), until: next(), level: next(), last: next() }
+    case 'slots':
+      return { allowed, now, used: next(), id: next() }
   }
 }

@@ -1,6 +1,7 @@
 import { bucketAlgorithm } from './algorithms/buckets.ts'
 import { logAlgorithm } from './algorithms/logs.ts'
 import { penaltyAlgorithm } from './algorithms/penalties.ts'
+import { slotsAlgorithm } from './algorithms/slots.ts'
 import { warmUpAlgorithm } from './algorithms/warm-ups.ts'
 import { windowAlgorithm } from './algorithms/windows.ts'
 import type { RedisFeature } from './feature.ts'
@@ -19,6 +20,8 @@ export const logs: RedisFeature<object, 'sliding-log'> = { name: 'logs', algorit
 export const warmUps: RedisFeature<object, 'warm-up'> = { name: 'warmUps', algorithm: warmUpAlgorithm }
 /** The quota `penalty`, and keys that are blocked by hand. */
 export const penalties: RedisFeature<object, 'penalty'> = { name: 'penalties', algorithm: penaltyAlgorithm }
+/** The quota `inFlight`. */
+export const slots: RedisFeature<object, 'slots'> = { name: 'slots', algorithm: slotsAlgorithm }
 
 /** `hashKeys`: Redis holds no address or user id. */
 export const hashedKeys: RedisFeature<Pick<RedisStoreOptions, 'hashKeys'>, never> = {

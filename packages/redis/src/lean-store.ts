@@ -56,6 +56,7 @@ const BROUGHT_BY = {
   'sliding-log': 'logs',
   'warm-up': 'warmUps',
   penalty: 'penalties',
+  slots: 'slots',
 }
 
 const remedy = (feature: string): string => `Write createRedisStore(${feature}), imported from '@spillway/redis/lean'.`

@@ -3,6 +3,7 @@ import { checkOptions, setServerOf, withRemoteDefaults } from '@spillway/core/in
 import { bucketAlgorithm } from './algorithms/buckets.ts'
 import { logAlgorithm } from './algorithms/logs.ts'
 import { penaltyAlgorithm } from './algorithms/penalties.ts'
+import { slotsAlgorithm } from './algorithms/slots.ts'
 import { warmUpAlgorithm } from './algorithms/warm-ups.ts'
 import { windowAlgorithm } from './algorithms/windows.ts'
 import { baseStore } from './base-store.ts'
@@ -41,6 +42,6 @@ let all: Codec | undefined
 
 /** That of all algorithms. */
 function codec(): Codec {
-  all ??= new Codec([bucketAlgorithm, windowAlgorithm, logAlgorithm, warmUpAlgorithm, penaltyAlgorithm])
+  all ??= new Codec([bucketAlgorithm, windowAlgorithm, logAlgorithm, warmUpAlgorithm, penaltyAlgorithm, slotsAlgorithm])
   return all
 }

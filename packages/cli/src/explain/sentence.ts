@@ -52,6 +52,7 @@ const some = (n: number, what: string): string => `${count(n)} ${what}${n === 1 
 function quotaText(quota: Quota, what: string): string {
   const { limit } = quota
   const window = each(quota.window / 1000)
+  if (quota.kernel === 'slots') return `have ${some(limit, what)} in flight at once`
   if (quota.kernel === 'sliding-log') return `make ${some(limit, what)} in any ${window}, exactly`
   if (quota.kernel === 'sliding-window' && quota.calendar !== null)
     return `make ${some(limit, what)} in each ${periodText(quota.calendar)}`

@@ -117,6 +117,8 @@ function configOf(quota: Quota): readonly [algorithm: string, config: Config] {
       ]
     case 'penalty':
       return ['penalty', penaltyConfig(quota)]
+    case 'slots':
+      throw new UserError('rules in JSON have no inFlight: write that policy in code.', EXIT.failure)
     default:
       return quota.schedule ? scheduledConfig(quota, quota.schedule) : continuousConfig(quota)
   }

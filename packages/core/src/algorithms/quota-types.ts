@@ -5,7 +5,7 @@ import type { Start } from '../kernels/start.ts'
 import type { CalendarUnit } from './quota-options.ts'
 
 /** The numbers of a rate limit, built by `perMinute(100)` and its siblings: plain, frozen data. */
-export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota | WarmUpQuota | PenaltyQuota
+export type Quota = BucketQuota | SlidingWindowQuota | SlidingLogQuota | WarmUpQuota | PenaltyQuota | SlotsQuota
 
 /** A quota kept as a bucket. */
 export interface BucketQuota {
@@ -101,4 +101,13 @@ export interface PenaltyQuota {
   readonly forgive: Micros
   /** Whether a denied request starts the block again. */
   readonly extend: boolean
+}
+
+/** A quota that limits how many units are in use at once. */
+export interface SlotsQuota {
+  readonly kernel: 'slots'
+  /** The most slots that are in use at once. */
+  readonly limit: number
+  /** How long a slot is held unless its holder renews it, in microseconds. */
+  readonly window: Micros
 }

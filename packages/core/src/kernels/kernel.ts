@@ -9,19 +9,26 @@ import type {
   SlidingWindowStep,
   SlidingWindowTaken,
 } from './sliding-window.ts'
+import type { SlotsOutcome, SlotsState, SlotsStep, SlotsTaken } from './slots.ts'
 import type { WarmUpOutcome, WarmUpState, WarmUpStep, WarmUpTaken } from './warm-up.ts'
 
 /** The arguments of a kernel; `kernel` names it. */
-export type Step = BucketStep | SlidingWindowStep | SlidingLogStep | WarmUpStep | PenaltyStep
+export type Step = BucketStep | SlidingWindowStep | SlidingLogStep | WarmUpStep | PenaltyStep | SlotsStep
 
 /** The state of a key. What a kernel does with the state of another kernel is in `kernels.ts`. */
-export type State = BucketState | SlidingWindowState | SlidingLogState | WarmUpState | PenaltyState
+export type State = BucketState | SlidingWindowState | SlidingLogState | WarmUpState | PenaltyState | SlotsState
 
 /** The result of a step in a store; `decide` turns it into a `Decision`. */
-export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken | WarmUpTaken | PenaltyTaken
+export type Taken = BucketTaken | SlidingWindowTaken | SlidingLogTaken | WarmUpTaken | PenaltyTaken | SlotsTaken
 
 /** The result of a kernel. The store writes `taken` if the whole batch is allowed, else `kept`. */
-export type Outcome = BucketOutcome | SlidingWindowOutcome | SlidingLogOutcome | WarmUpOutcome | PenaltyOutcome
+export type Outcome =
+  | BucketOutcome
+  | SlidingWindowOutcome
+  | SlidingLogOutcome
+  | WarmUpOutcome
+  | PenaltyOutcome
+  | SlotsOutcome
 
 /** A copy of a result that a prepared take may overwrite. */
 export function copyOf(taken: Taken): Taken {

@@ -30,6 +30,7 @@ import {
   startAt,
   windowsOver,
 } from './sliding-window.ts'
+import { freeAt, type SlotsOutcome, type SlotsState, type SlotsStep, type SlotsTaken, slots, usedIn } from './slots.ts'
 import { fullBy } from './start.ts'
 import { countedBy, usedBy } from './used.ts'
 import { coldAt, type WarmUpOutcome, type WarmUpState, type WarmUpStep, type WarmUpTaken, warmUp } from './warm-up.ts'
@@ -148,6 +149,20 @@ export const penaltyKernel: Kernel<PenaltyStep, PenaltyOutcome, PenaltyTaken> = 
   emptyAt: (state, step) => (isPenaltyState(state) ? forgivenAt(state, step) : 0),
 }
 
+const isSlots = (state: State): state is SlotsState => typeof state === 'object' && 'slots' in state
+
+export const slotsKernel: Kernel<SlotsStep, SlotsOutcome, SlotsTaken> = {
+  // What another kernel has counted is not in use.
+  run: running(slots, isSlots, () => undefined),
+  takenOf: ({ allowed, base, next, id }, now, _, written) => ({
+    allowed,
+    now,
+    used: usedIn(written ? next : base, now),
+    id: written ? id : 0,
+  }),
+  emptyAt: (state) => (isSlots(state) ? freeAt(state) : 0),
+}
+
 /** The kernels by their names: for what runs the steps of quotas that were built elsewhere. */
 export const KERNELS: Readonly<Record<Step['kernel'], Kernel>> = {
   bucket: bucketKernel,
@@ -155,4 +170,5 @@ export const KERNELS: Readonly<Record<Step['kernel'], Kernel>> = {
   'sliding-log': logKernel,
   'warm-up': warmUpKernel,
   penalty: penaltyKernel,
+  slots: slotsKernel,
 }

@@ -10,6 +10,7 @@ const NUMBERS: Readonly<Record<Step['kernel'], readonly string[]>> = {
   'sliding-log': ['now', 'used', 'fitsAt', 'freesAt', 'emptyAt'],
   'warm-up': ['now', 'aheadBefore', 'earlyBefore', 'coldBefore', 'ahead', 'early', 'cold'],
   penalty: ['now', 'first', 'count', 'until', 'level', 'last'],
+  slots: ['now', 'used', 'id'],
 }
 
 /** Checks that a store has answered each op: a missing number would allow every request. */

@@ -35,6 +35,9 @@ export function cachedStateOf(step: Step, taken: Taken): State | undefined {
       if (count + level === 0 && step.limit < MOST_UNITS) return undefined
       return { writtenAt, first, count, until, level, last }
     }
+    // Another process may release a slot at any time.
+    case 'slots':
+      return undefined
   }
 }
 
@@ -88,6 +91,8 @@ export function isCompatible({ step: cached, state }: CachedState, step: Step, n
       // A block holds whatever the numbers of the quota are.
       return until > 0 ? now < until : cached.window === step.window && cached.forgive === step.forgive
     }
+    case 'slots':
+      return false
   }
 }
 

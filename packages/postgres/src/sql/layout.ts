@@ -9,6 +9,7 @@ export const KERNELS: Readonly<Record<Step['kernel'], number>> = {
   'sliding-log': 3,
   'warm-up': 4,
   penalty: 5,
+  slots: 6,
 }
 
 /**
@@ -96,10 +97,12 @@ export const PENALTY_STEP = [
   'extend',
 ] as const
 
+export const SLOTS_STEP = ['kernel', 'peek', 'increment', 'check', 'limit', 'ttl', 'id'] as const
+
 /** How many numbers a step has: those that its kernel does not read are 0, and `scale` is 1. */
 export const STEP_SIZE: number = BUCKET_STEP.length
 
-// The length of a state tells its kernel: 3, 9 or 11 numbers; 5 or 7 of a bucket with refunds; pairs of a log.
+// The length of a state tells its kernel: 3, 9 or 11 numbers; 5 or 7 of a bucket with refunds; pairs of a log; 13 and pairs of slots.
 
 /** A state of a bucket from which later turns were refunded; the last three numbers are absent if all are whole microseconds. */
 export const REFUNDED = ['tat', 'gross', 'turn', 'zero', 'scale', 'early', 'grossEarly'] as const
@@ -119,6 +122,23 @@ export const PENALTY = [
   'zero3',
   'zero4',
   'zero5',
+] as const
+
+/** What slots have before the number and the end of each. */
+export const SLOTS = [
+  'last',
+  'zero1',
+  'zero2',
+  'zero3',
+  'zero4',
+  'zero5',
+  'zero6',
+  'zero7',
+  'zero8',
+  'zero9',
+  'zero10',
+  'zero11',
+  'zero12',
 ] as const
 
 /** The state that a bucket writes; `gross` is null if it equals `tat`. */
@@ -150,6 +170,9 @@ export const OUTCOME = ['allowed', 'isTaken', 'isKept'] as const
 
 /** What `sliding_log` returns before `base` and `next`. */
 export const LOG_OUTCOME = ['allowed', 'isTaken', 'isKept', 'length'] as const
+
+/** What `slots` returns before `base` and `next`. */
+export const SLOTS_OUTCOME = ['allowed', 'isTaken', 'isKept', 'length', 'id'] as const
 
 /** What `returned_by` returns: ticks, and how much earlier they end. */
 export const RETURNED = ['ticks', 'early'] as const
@@ -184,6 +207,11 @@ export function writtenAfter(place: string, name: (typeof WRITTEN)[number]): str
   return `outcome[${place}${more > 0 ? ` + ${more}` : ''}]`
 }
 
-/** `base` in an outcome of `sliding_log`, and `next`. */
-export const BASE_LOG: string = `outcome[${LOG_OUTCOME.length + 1}:outcome[${placeOf(LOG_OUTCOME, 'length')}] + ${LOG_OUTCOME.length}]`
-export const NEXT_LOG: string = `outcome[outcome[${placeOf(LOG_OUTCOME, 'length')}] + ${LOG_OUTCOME.length + 1}:]`
+/** `base` and `next` in an outcome of a kernel whose states are lists. */
+const listsIn = (layout: readonly string[]): { readonly base: string; readonly next: string } => {
+  const length = `outcome[${placeOf(layout, 'length')}] + ${layout.length}`
+  return { base: `outcome[${layout.length + 1}:${length}]`, next: `outcome[${length} + 1:]` }
+}
+
+export const LOGS: ReturnType<typeof listsIn> = listsIn(LOG_OUTCOME)
+export const SLOT_LISTS: ReturnType<typeof listsIn> = listsIn(SLOTS_OUTCOME)

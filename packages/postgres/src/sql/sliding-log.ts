@@ -1,4 +1,4 @@
-import { BASE_LOG, fieldsOf, LOG_OUTCOME, NEXT_LOG, SLIDING_LOG_STEP } from './layout.ts'
+import { fieldsOf, LOG_OUTCOME, LOGS, SLIDING_LOG_STEP } from './layout.ts'
 import type { Names } from './names.ts'
 
 const step = fieldsOf('step', SLIDING_LOG_STEP)
@@ -106,8 +106,8 @@ $$;
 CREATE OR REPLACE FUNCTION ${fn('read_log')}(outcome int8[], now int8, step int8[], takes bool) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
-  base CONSTANT int8[] := ${BASE_LOG};
-  log CONSTANT int8[] := CASE WHEN takes THEN ${NEXT_LOG} ELSE base END;
+  base CONSTANT int8[] := ${LOGS.base};
+  log CONSTANT int8[] := CASE WHEN takes THEN ${LOGS.next} ELSE base END;
   used CONSTANT int8 := ${fn('units_of')}(log);
 BEGIN
   RETURN ARRAY[

@@ -1,13 +1,12 @@
 import { LONGEST } from '@spillway/core/internal'
 import {
-  BASE_LOG,
   BUCKET_OUTCOME,
   BUCKET_STEP,
   FRACTION,
   fieldsOf,
   KERNELS,
   LOG_OUTCOME,
-  NEXT_LOG,
+  LOGS,
   OUTCOME,
   PENALTY,
   PENALTY_STEP,
@@ -16,6 +15,9 @@ import {
   REFUNDED,
   SLIDING_LOG_STEP,
   SLIDING_WINDOW_STEP,
+  SLOT_LISTS,
+  SLOTS,
+  SLOTS_OUTCOME,
   STEP_SIZE,
   stateIn,
   USED,
@@ -37,11 +39,14 @@ const warmUpState = fieldsOf('state', WARM_UP)
 const penaltyState = fieldsOf('state', PENALTY)
 const used = fieldsOf('used', USED)
 const outcome = fieldsOf('outcome', LOG_OUTCOME)
+const ofSlots = fieldsOf('outcome', SLOTS_OUTCOME)
 const ofBucket = fieldsOf('outcome', BUCKET_OUTCOME)
 const fraction = fieldsOf('stored.counts', FRACTION)
 const starts = partOf('step', SLIDING_WINDOW_STEP, 'start1', 'start4')
 /** The lengths of the states of a bucket with refunds: of whole microseconds, and of parts. */
 const REFUNDED_SIZES = `${placeOf(REFUNDED, 'scale')}, ${REFUNDED.length}`
+/** Whether a state has slots. */
+const HAS_SLOTS = `cardinality(state) >= ${SLOTS.length} AND cardinality(state) % 2 = 1`
 
 /**
  * Runs the SQL kernels, as `runKernel` of core does: selects the kernel of a step, its state, and its result.
@@ -60,6 +65,7 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN ${KERNELS['sliding-window']} THEN ${fn('sliding_window')}(CASE WHEN cardinality(state) = ${WINDOW.length} THEN state END, now, step)
     WHEN ${KERNELS['warm-up']} THEN ${fn('warm_up')}(CASE WHEN cardinality(state) = ${WARM_UP.length} THEN state END, now, step)
     WHEN ${KERNELS.penalty} THEN ${fn('penalty')}(CASE WHEN cardinality(state) = ${PENALTY.length} THEN state END, now, step)
+    WHEN ${KERNELS.slots} THEN ${fn('slots')}(CASE WHEN ${HAS_SLOTS} THEN state END, now, step)
     ELSE ${fn('sliding_log')}(CASE WHEN cardinality(state) % 2 = 0 THEN state END, now, step) END
 $$;
 
@@ -69,13 +75,15 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN ${kernel} = ${KERNELS.bucket} THEN CASE WHEN cardinality(counts) NOT IN (${REFUNDED_SIZES}) THEN counts END
     WHEN tat IS NOT NULL THEN ARRAY[tat]
     WHEN CASE ${kernel} WHEN ${KERNELS['sliding-window']} THEN cardinality(counts) <> ${WINDOW.length} WHEN ${KERNELS['warm-up']} THEN cardinality(counts) <> ${WARM_UP.length}
-      WHEN ${KERNELS.penalty} THEN cardinality(counts) <> ${PENALTY.length} ELSE cardinality(counts) % 2 = 1 END THEN counts END
+      WHEN ${KERNELS.penalty} THEN cardinality(counts) <> ${PENALTY.length}
+      WHEN ${KERNELS.slots} THEN false ELSE cardinality(counts) % 2 = 1 END THEN counts END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('used_by')}(state int8[], now int8, span int8) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE micros int8; units int8;
 BEGIN
+  IF ${HAS_SLOTS} THEN RETURN ARRAY[${fn('slots_used')}(state, now), now, 0]; END IF;
   CASE cardinality(state)
     WHEN 1, ${REFUNDED_SIZES} THEN micros := abs(state[1]) - now;
     WHEN ${WARM_UP.length} THEN micros := ${warmUpState.ahead} - greatest(now - ${warmUpState.writtenAt}, 0);
@@ -117,7 +125,7 @@ BEGIN
     tick := (${fn('window_at')}(${starts}, NULL::int8[], now))[1];
     RETURN CASE WHEN units > 0 AND since >= tick THEN ARRAY[tick, units, 0] END;
   END IF;
-  RETURN CASE WHEN units = 0 THEN NULL
+  RETURN CASE WHEN units = 0 OR ${kernel} = ${KERNELS.slots} THEN NULL
     WHEN ${kernel} = ${KERNELS['sliding-log']} THEN ARRAY[since, units]
     WHEN ${kernel} = ${KERNELS.penalty} THEN ARRAY[now, since, units, 0, 0, 0, 0, 0, 0, 0, 0]
     ELSE ARRAY[${fn('start_at')}(since, step), units, 0] END;
@@ -133,14 +141,17 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN ${kernel} = ${KERNELS['warm-up']} THEN ${stateIn('base', WARM_UP)}
     WHEN ${kernel} = ${KERNELS.penalty} AND takes AND ${increment} <> 0 THEN ${stateIn('next', PENALTY)}
     WHEN ${kernel} = ${KERNELS.penalty} THEN ${stateIn('base', PENALTY)}
-    WHEN takes THEN ${NEXT_LOG}
-    ELSE ${BASE_LOG} END END
+    WHEN ${kernel} = ${KERNELS.slots} AND takes THEN ${SLOT_LISTS.next}
+    WHEN ${kernel} = ${KERNELS.slots} THEN ${SLOT_LISTS.base}
+    WHEN takes THEN ${LOGS.next}
+    ELSE ${LOGS.base} END END
 $$;
 
 CREATE OR REPLACE FUNCTION ${fn('taken_of')}(outcome int8[], now int8, step int8[], written bool) RETURNS int8[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN ${kernel} = ${KERNELS['sliding-log']} THEN ${fn('read_log')}(outcome, now, step, written)
+    WHEN ${kernel} = ${KERNELS.slots} THEN ARRAY[${outcome.allowed}, ${fn('slots_used')}(CASE WHEN written THEN ${SLOT_LISTS.next} ELSE ${SLOT_LISTS.base} END, now), CASE WHEN written THEN ${ofSlots.id} ELSE 0 END]
     WHEN ${kernel} = ${KERNELS['warm-up']} THEN ${outcome.allowed} || ${stateIn('base', WARM_UP, 'ahead', 'cold')} || CASE WHEN written THEN ${stateIn('next', WARM_UP, 'ahead', 'cold')} ELSE ${stateIn('base', WARM_UP, 'ahead', 'cold')} END
     WHEN ${kernel} = ${KERNELS.penalty} THEN ${outcome.allowed} || CASE WHEN written THEN ${stateIn('next', PENALTY, 'first', 'last')} ELSE ${stateIn('base', PENALTY, 'first', 'last')} END
     WHEN written THEN ${outcome.allowed} || ${stateIn('next', WINDOW)}
@@ -157,6 +168,7 @@ LANGUAGE sql IMMUTABLE AS $$
       WHEN ${penaltyState.until} > 0 THEN ${penaltyState.until} + ${penalty.forgive}
       WHEN ${penaltyState.level} > 0 THEN greatest(${penaltyState.last} + ${penalty.forgive}, ${penaltyState.first} + ${penalty.window})
       ELSE ${penaltyState.first} + ${penalty.window} END
+    WHEN ${KERNELS.slots} THEN ${fn('slots_free_at')}(state)
     ELSE coalesce(state[cardinality(state) - 1], now) + ${log.window} END
 $$;
 `

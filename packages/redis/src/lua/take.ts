@@ -25,6 +25,11 @@ local function decode(raw)
     local sound, log = pcall(cmsgpack.unpack, sub(raw, 2))
     return sound and type(log) == 'table' and log or nil
   end
+  if kind == 's' then
+    local sound, list = pcall(cmsgpack.unpack, sub(raw, 2))
+    if not sound or type(list) ~= 'table' or type(list[1]) ~= 'number' then return nil end
+    return { last = table.remove(list, 1), slots = list }
+  end
   if kind == 'w' then
     local start, current, previous = string.match(raw, '^w:(%d+):(%d+):(%d+)$')
     return start and { start = tonumber(start), current = tonumber(current), previous = tonumber(previous) } or nil
@@ -61,6 +66,13 @@ local function usedBy(state, now, span)
   if type(state) == 'table' and state.level then
     local ends = state['until']
     return ends > 0 and ends <= now and 0 or state.count, min(state.first, now), max(ends - now, 0)
+  end
+  if type(state) == 'table' and state.slots then
+    local used = 0
+    for i = 2, #state.slots, 2 do
+      if state.slots[i] > now then used = used + 1 end
+    end
+    return used, now, 0
   end
   if type(state) == 'table' and state.start then
     return state.current + state.previous, min(state.start, now), 0

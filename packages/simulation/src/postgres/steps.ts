@@ -38,6 +38,8 @@ function stepOf([kernel, isPeek, increment = 0, check = 0, ...rest]: readonly nu
       const turns = { tolerance: a, half: b, early: c, scale: d, until: e, untilEarly: f, cold: g }
       return { kernel: 'warm-up', ...common, ...turns }
     }
+    case 6:
+      return { kernel: 'slots', ...common, limit: a, ttl: b, id: c }
     default: {
       const blocks = { limit: a, window: b, block: c, grow: d, max: e, forgive: f, since: g, extend: h === 1 }
       return { kernel: 'penalty', ...common, ...blocks }
@@ -61,6 +63,7 @@ function bucketOf(rest: readonly number[]): Omit<BucketStep, 'kernel' | 'increme
 /** The numbers that the SQL functions answer for one op. */
 export function reportOf({ taken }: Answer): readonly number[] {
   const allowed = taken.allowed ? 1 : 0
+  if ('id' in taken) return [allowed, taken.used, taken.id]
   if ('used' in taken) return [allowed, taken.used, taken.fitsAt, taken.freesAt, taken.emptyAt]
   if ('start' in taken) return [allowed, taken.start, taken.current, taken.previous]
   if ('level' in taken) return [allowed, taken.first, taken.count, taken.until, taken.level, taken.last]

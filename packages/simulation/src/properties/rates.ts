@@ -22,6 +22,8 @@ export function rateOf(quota: Quota): Rate {
     case 'warm-up':
       return { burst: quota.burst, refill: (micros) => (micros * quota.scale) / quota.ticksPerUnit }
     case 'sliding-log':
+    // Those that are released come besides.
+    case 'slots':
       return { burst: limit, refill: (micros) => Math.floor(micros / window) * limit }
     // A span touches one more window than fit into it.
     case 'sliding-window':

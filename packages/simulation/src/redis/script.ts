@@ -66,6 +66,7 @@ function generalProgram(
 function reportOf({ taken }: Answer): number[] {
   const { now } = taken
   const allowed = taken.allowed ? 1 : 0
+  if ('id' in taken) return [allowed, taken.used, taken.id]
   if ('used' in taken) return [allowed, taken.used, taken.fitsAt - now, taken.freesAt - now, taken.emptyAt - now]
   if ('start' in taken) return [allowed, taken.start - now, taken.current, taken.previous]
   if ('level' in taken) {
