@@ -48,7 +48,14 @@ export const neighbours = {
     features: ['common', 'algorithms', 'stores', 'policies', 'remote', 'limiter', 'http'],
   },
   // Beside what all algorithms share.
-  'packages/core/src/algorithms': { bucket: [], window: ['bucket'], log: [], 'warm-up': ['bucket'], penalty: [] },
+  'packages/core/src/algorithms': {
+    bucket: [],
+    window: ['bucket'],
+    log: [],
+    'warm-up': ['bucket'],
+    penalty: [],
+    slots: [],
+  },
   'packages/core/src/http': {
     requests: [],
     addresses: ['requests'],
@@ -76,6 +83,7 @@ export const features = {
   settling: [],
   several: ['matching'],
   shadow: ['blocks', 'events', 'several'],
+  slots: ['settling'],
   spill: ['blocks'],
   stores: [],
   'trusted-proxies': [],

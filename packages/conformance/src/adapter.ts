@@ -9,6 +9,7 @@ import { testFailures } from './adapter-failures.ts'
 import { testHeaders } from './adapter-headers.ts'
 import { testKeySpellings } from './adapter-keys.ts'
 import { testLateVerdicts } from './adapter-late.ts'
+import { testSlots } from './adapter-slots.ts'
 import { testTextSteps } from './adapter-steps.ts'
 import { testPoliciesApart } from './adapter-stores.ts'
 import { testWaiting } from './adapter-wait.ts'
@@ -238,4 +239,5 @@ export function testAdapter(test: TestFunction, mountIn: Mount, bounds: AdapterB
   testContexts(test, mountIn)
   testFailures(test, mountIn)
   testByKey(test, mountIn)
+  testSlots(test, mountIn)
 }

@@ -23,10 +23,10 @@ export type {
   Quota,
   SlidingLogQuota,
   SlidingWindowQuota,
+  SlotsQuota,
   WarmUpQuota,
   ZonedPeriods,
 } from './algorithms/quota-types.ts'
-export { type InFlightOptions, inFlight } from './algorithms/slots/in-flight.ts'
 export { warmingUp } from './algorithms/warm-up/warming-up.ts'
 export { calendarWindow, perMonth } from './algorithms/window/calendar-window.ts'
 export { fixedWindow } from './algorithms/window/fixed-window.ts'
@@ -35,6 +35,8 @@ export { type ErrorCode, QuotaError, StoreError, type StoreFailure } from './com
 export type { Signal } from './common/signal.ts'
 export { type Duration, type Micros, micros } from './common/time.ts'
 export type { Logger } from './common/warn.ts'
+export { acquire } from './features/slots/acquire.ts'
+export { type InFlightOptions, inFlight } from './features/slots/in-flight.ts'
 export type { BucketState, FractionalBucket, RefundedBucket } from './kernels/bucket-state.ts'
 export type { BucketTaken } from './kernels/bucket-taken.ts'
 export type { BucketStep } from './kernels/bucket-types.ts'
@@ -67,6 +69,7 @@ export type { LimiterReports, NamedQuota } from './limiter/limiter-reports.ts'
 export type { KeyList, ListedKey, ListOptions } from './limiter/list-types.ts'
 export { RateLimitedError } from './limiter/rate-limited.ts'
 export type { Reservation, ReserveOptions } from './limiter/reservation.ts'
+export type { AcquireOptions, Slot, SlotHolder } from './limiter/slot-holder.ts'
 export type { UpToDecision } from './limiter/up-to.ts'
 export type { WaitOptions } from './limiter/wait.ts'
 export type { Costs } from './policies/costs.ts'

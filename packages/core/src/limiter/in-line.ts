@@ -38,8 +38,7 @@ async function attempt(callers: Callers, caller: Caller): Promise<Answer | undef
     if (retryMs === undefined) return answer
     await releaseBlocked(answer, caller.checks)
     const isOver = caller.isFirst() && (await caller.pause(retryMs))
-    // A timer may fire up to a millisecond early, which must not deny the retry.
-    maxWaitMicros = isOver ? Math.max(Math.ceil(maxWaitMicros - retryMs * 1000), 1_000) : undefined
+    maxWaitMicros = isOver ? Math.max(Math.ceil(maxWaitMicros - retryMs * 1000), LEAST) : undefined
   }
 }
 
@@ -79,6 +78,11 @@ async function releaseBlocked({ acquisition }: Answer, checks: readonly PolicyCh
   await Promise.all(callersOf(blocking).map((callers) => callers.releaseIfBlocked()))
 }
 
+/** How often a caller looks again who is not told when. */
+const LOOKS_EVERY_MS = 100
+/** A timer may fire up to a millisecond early, which must not deny the retry. */
+const LEAST: Micros = 1_000
+
 /** When a denied caller retries; undefined if it is allowed, or denied for longer than it waits. */
 function retryIn({ acquisition }: Answer, caller: Caller, maxWaitMicros: Micros): number | undefined {
   const { allowed, retryAfterMs, degraded, violated } = acquisition.decision
@@ -86,7 +90,9 @@ function retryIn({ acquisition }: Answer, caller: Caller, maxWaitMicros: Micros)
   // without either has no known wait.
   const mayBeOver = degraded?.action === 'fallback' || caller.checks.some(mayRetry(violated))
   const isFinal = allowed || caller.maxWaitMicros === undefined || degraded?.action === 'deny' || !mayBeOver
-  return isFinal || !(retryAfterMs * 1000 <= maxWaitMicros) ? undefined : retryAfterMs
+  if (isFinal || !(retryAfterMs * 1000 <= maxWaitMicros)) return undefined
+  if (retryAfterMs > 0) return retryAfterMs
+  return maxWaitMicros > LEAST ? Math.min(LOOKS_EVERY_MS, maxWaitMicros / 1000) : undefined
 }
 
 /** Whether a denial may be over after the wait: by a policy without turns, or of a blocked key. */

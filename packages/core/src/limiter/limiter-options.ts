@@ -14,7 +14,7 @@ import { STORE_OPTIONS, type StoreOptions } from '../policies/store-config.ts'
 import type { Store } from '../stores/store.ts'
 
 /** Options for all quotas of a limiter. */
-interface CommonOptions extends StoreOptions {
+export interface CommonOptions extends StoreOptions {
   /** Where the counts are kept. */
   readonly store: Store
   /**

@@ -1,4 +1,6 @@
+import { brought } from '../algorithms/algorithm.ts'
 import type { Decision } from '../algorithms/decision.ts'
+import type { Quota } from '../algorithms/quota-types.ts'
 import { QuotaError } from '../common/errors.ts'
 import { checkOptions } from '../common/guess.ts'
 import { promised } from '../common/maybe-promise.ts'
@@ -18,6 +20,7 @@ import {
 } from './limiter-options.ts'
 import { type LimiterReports, reportsOf } from './limiter-reports.ts'
 import type { Reservation, ReserveOptions } from './reservation.ts'
+import type { SlotHolder, SlotsOptions } from './slot-holder.ts'
 import type { UpToDecision } from './up-to.ts'
 import { block, consumeUpTo, reserve, reset, resetAll, run, unblock, wait } from './verbs.ts'
 import type { WaitOptions } from './wait.ts'
@@ -70,6 +73,14 @@ export interface SyncRateLimiter extends RateLimiter {
   consumeSync(key: string, cost?: number | Costs): Decision
 }
 
+/** Builds a limiter with slots on an in-memory store. Throws a `QuotaError` if an option is invalid. */
+export function rateLimiter<Q extends Readonly<Record<string, Quota>>>(
+  options: SlotsOptions<Q> & { readonly store: SyncStore },
+): SyncRateLimiter & SlotHolder
+/** Builds a limiter with slots on any store. Throws a `QuotaError` if an option is invalid. */
+export function rateLimiter<Q extends Readonly<Record<string, Quota>>>(
+  options: SlotsOptions<Q>,
+): RateLimiter & SlotHolder
 /** Builds a limiter on an in-memory store. Throws a `QuotaError` if an option is invalid. */
 export function rateLimiter(options: RateLimiterOptions & { readonly store: SyncStore }): SyncRateLimiter
 /** Builds a limiter on any store. Throws a `QuotaError` if an option is invalid. */
@@ -92,6 +103,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const limiter = Object.assign(
     reportsOf(own, options.blocks === true),
     verbsOf(own),
+    ...brought().map((each) => each.verbsOf(own)),
     isSync(storeConfig.store) ? consumingNow(consume) : consumingLater(consume),
   )
   internals().set(limiter, own)

@@ -85,6 +85,7 @@ function detailOf({ retryAfterMs, cost, limit }: Decision, policy: string): stri
     if (limit === 0) return `Policy \\"${inJson(policy)}\\" allows no requests.`
     return `This request costs ${cost} units, more than policy \\"${inJson(policy)}\\" ever allows at once.`
   }
+  if (retryAfterMs === 0) return `Policy \\"${inJson(policy)}\\" allows no more requests now.`
   return againIn(policy) + inSeconds(retryAfterMs)
 }
 

@@ -11,8 +11,8 @@ import { RequestParts } from '../requests/parts.ts'
 import type { RequestReader } from '../requests/reader.ts'
 import { type RequestState, requestStatesFor } from '../requests/request-state.ts'
 import type { CompiledPolicy, HttpCheck } from './compiled.ts'
-import type { Pipeline } from './install.ts'
-import type { Seams, Setup } from './seams.ts'
+import { type Pipeline, seamsOf } from './install.ts'
+import type { Setup } from './seams.ts'
 import { CLIENT_CLOSED, type DecisionReader, PASS, type RequestDecision, type Verdict } from './verdict.ts'
 
 /** Counts a request: from its checks to the verdict, in the same tick if nothing has to be awaited. */
@@ -49,7 +49,7 @@ export function guardOf<R, S>(
   defaultStore?: () => Store,
 ): PlainGuard<R, S> {
   const { names } = pipeline
-  const seams = pipeline.seams as object as Seams<R, S>
+  const seams = seamsOf<R, S>(pipeline)
   // Called without options, it reports that the quota is missing.
   const options = seams.options(given === undefined ? {} : given, names, (option, known, all) =>
     seams.hint(option, known, all, reader.peerHint),

@@ -1,11 +1,13 @@
+import { register } from '../../algorithms/algorithm.ts'
+import type { SlotsQuota } from '../../algorithms/quota-types.ts'
+import { slotsAlgorithm } from '../../algorithms/slots/slots-algorithm.ts'
+import { MOST_SLOTS } from '../../algorithms/slots/slots-checks.ts'
 import { QuotaError } from '../../common/errors.ts'
 import { checkOptions } from '../../common/guess.ts'
 import { checkWhole } from '../../common/options.ts'
 import { type Duration, micros } from '../../common/time.ts'
-import { register } from '../algorithm.ts'
-import type { SlotsQuota } from '../quota-types.ts'
-import { slotsAlgorithm } from './slots-algorithm.ts'
-import { MOST_SLOTS } from './slots-checks.ts'
+import { acquiring } from './acquire.ts'
+import { slots } from './index.ts'
 
 /** Options of `inFlight`. */
 export interface InFlightOptions {
@@ -16,7 +18,7 @@ export interface InFlightOptions {
   readonly ttl?: Duration
 }
 
-const inUse = register('slots', slotsAlgorithm)
+const inUse = register('slots', { ...slotsAlgorithm, brings: { feature: slots, verbsOf: acquiring } })
 
 /**
  * Returns a quota of slots: how many requests of a key are in flight at once, 10,000 at most. A request holds its slot until its

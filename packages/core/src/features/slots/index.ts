@@ -1,0 +1,97 @@
+import type { Quota } from '../../algorithms/quota-types.ts'
+import { formatValue, QuotaError } from '../../common/errors.ts'
+import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
+import { type Logger, warnOnce } from '../../common/warn.ts'
+import type { HeaderItem } from '../../http/headers/header-item.ts'
+import { withCalls } from '../../http/pipeline/calls.ts'
+import type { CompiledPolicy, PolicyBuilder } from '../../http/pipeline/compiled.ts'
+import type { Feature, Seams } from '../../http/pipeline/seams.ts'
+import { CLOSED } from '../../http/pipeline/verdict.ts'
+import type { Acquisition, PolicyCheck } from '../../policies/policy.ts'
+import { untilEnded } from '../settling/open-corrections.ts'
+import { catchUp } from './heartbeat.ts'
+import { hold, isSlots } from './held.ts'
+
+/** What `inFlight` brings: a request holds its slots until its response has ended. */
+export const slots: Feature = { name: 'slots', layers: { store: withCalls, quota, enforce, verdict } }
+
+/** Slots have no window: their headers report how many there are. */
+function quota<R, S>(next: Seams<R, S>['quota']): Seams<R, S>['quota'] {
+  return (option, build, name) => {
+    const buildSlots: PolicyBuilder = (quota, named) => {
+      const policy = build(quota, named)
+      return quota.kernel === 'slots' ? { ...policy, item: itemOf(policy.item, quota) } : policy
+    }
+    return next(option, buildSlots, name)
+  }
+}
+
+function itemOf({ policy: [header], rest }: HeaderItem, { limit }: Quota): HeaderItem {
+  const name = rest.slice(0, rest.lastIndexOf(';'))
+  return { policy: [header, `${name};q=${limit};qu="concurrent-requests"`], rest, numbers: `${limit}`, limit }
+}
+
+/** Whether a policy may have slots: its quota may be chosen by request. */
+const mayHold = <R, S>({ policy }: CompiledPolicy<R, S>): boolean =>
+  policy === undefined || policy.quota.kernel === 'slots'
+
+function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
+  return (policies, setup) => {
+    const consume = next(policies, setup)
+    if (!policies.some(mayHold)) return consume
+    return (parts, checks) => {
+      catchUp()
+      return consume(parts, checks)
+    }
+  }
+}
+
+/** The verdict, with what releases the slots of its request. */
+function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
+  return (policies, setup) => {
+    const judge = next(policies, setup)
+    if (!policies.some(mayHold)) return judge
+    const { logger, names } = setup
+    // The adapter reports the end of a response to what corrects its cost.
+    if (!names.limiter.includes('refundIf')) throw settlingIsMissing()
+    const onLost = warnsOfLoss(logger)
+    return (parts, acquisition) => {
+      const draft = judge(parts, acquisition)
+      const shadows = parts.beside as readonly MaybePromise<Acquisition | undefined>[]
+      if (acquisition === CLOSED || !(shadows.length > 0 || acquisition?.checks.some(isSlots))) return draft
+      const held = [acquisition, ...shadows].map((pending) => andThen(pending, (known) => known && hold(known, onLost)))
+      const release = (): Promise<unknown> =>
+        untilEnded(Promise.all(held.map((each) => andThen(each, (known) => known?.release()))), logger)
+      const { denial, after, discard } = draft
+      if (denial !== undefined) {
+        release()
+        return draft
+      }
+      return {
+        ...draft,
+        after: async (...ended) => void (await Promise.all([release(), after?.(...ended)])),
+        discard: () => {
+          for (const each of held) void andThen(each, (known) => known?.abandon())
+          discard()
+        },
+      }
+    }
+  }
+}
+
+const settlingIsMissing = (): QuotaError =>
+  new QuotaError(
+    'ERR_SPILLWAY_OPTION',
+    'inFlight needs the feature settling, which learns when a response has ended: createRateLimit(settling, anyQuota).',
+  )
+
+/** Warns that a request goes on without the slots that it held. */
+export const warnsOfLoss =
+  (logger: Logger) =>
+  ({ policy }: Pick<PolicyCheck, 'policy'>): void =>
+    warnOnce(
+      logger,
+      'WARN_SPILLWAY_SLOTS_LOST',
+      'a request lost its slot while it was running: ',
+      `policy ${formatValue(policy.name)}: this process or its store did not answer for ${policy.quota.window / 1e6} s, or the key was reset. Another request may have the slot. Raise ttl of inFlight if the process pauses for that long.`,
+    )
