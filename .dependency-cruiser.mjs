@@ -182,7 +182,7 @@ export default {
       name: 'features-on-top',
       comment: 'the pipeline knows seams, never a feature: only the entries of core install features',
       severity: 'error',
-      from: { path: '^packages/core/src/(?!features/|http/(index|lean)[.]ts)' },
+      from: { path: '^packages/core/src/(?!features/|in-flight[.]ts|http/(index|lean)[.]ts)' },
       to: { path: '^packages/core/src/features/' },
     },
     {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { inFlight, perMinute, type Store } from '@spillway/core'
+import { perMinute, type Store } from '@spillway/core'
+import { inFlight } from '@spillway/core/in-flight'
 import { fakeClock } from './clock.ts'
 import { made } from './made.ts'
 import { modelStore } from './model.ts'

@@ -3,7 +3,6 @@ import {
   calendarWindow,
   type Duration,
   fixedWindow,
-  inFlight,
   leakyBucket,
   type Micros,
   penalty,
@@ -14,6 +13,7 @@ import {
   warmingUp,
   type ZonedPeriods,
 } from '@spillway/core'
+import { inFlight } from '@spillway/core/in-flight'
 import { Periods } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from './clock.ts'

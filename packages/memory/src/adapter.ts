@@ -11,7 +11,6 @@ export {
   divideQuota,
   fixedWindow,
   type Inspection,
-  inFlight,
   type KeyList,
   type LeasingStore,
   type Logger,
@@ -31,6 +30,7 @@ export {
   type SharedQuotaBounds,
   type SlidingLogQuota,
   type SlidingWindowQuota,
+  type SlotsQuota,
   type Store,
   StoreError,
   type SyncRateLimiter,
@@ -61,5 +61,12 @@ export {
   type RequestDecision,
   settled,
 } from '@spillway/core/http'
+export {
+  type AcquireOptions,
+  type InFlightOptions,
+  inFlight,
+  type Slot,
+  type SlotHolder,
+} from '@spillway/core/in-flight'
 export { rateLimiter } from './limiter.ts'
 export { type MemoryStore, memoryStore } from './store.ts'

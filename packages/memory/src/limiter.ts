@@ -1,7 +1,10 @@
 import {
   rateLimiter as overStore,
+  type Quota,
   type RateLimiter,
   type RateLimiterOptions,
+  type SlotHolder,
+  type SlotsQuotas,
   type Store,
   type SyncRateLimiter,
   type SyncStore,
@@ -12,6 +15,24 @@ import { memoryStore } from './store.ts'
 /** Options of a limiter without its store. */
 type Storeless = RateLimiterOptions extends infer Each ? (Each extends unknown ? Omit<Each, 'store'> : never) : never
 
+/** The same of a limiter that has slots. */
+type StorelessSlots<Q extends Readonly<Record<string, Quota>>> = SlotsQuotas<Q> &
+  Omit<RateLimiterOptions, 'quota' | 'quotas' | 'spill' | 'store'>
+
+/**
+ * Builds a limiter with slots over a synchronous store. Default: an in-memory store of its own.
+ * @throws `QuotaError` if an option is invalid
+ */
+export function rateLimiter<Q extends Readonly<Record<string, Quota>>>(
+  options: StorelessSlots<Q> & { readonly store?: SyncStore | undefined },
+): SyncRateLimiter & SlotHolder
+/**
+ * Builds a limiter with slots over a store that may be remote.
+ * @throws `QuotaError` if an option is invalid
+ */
+export function rateLimiter<Q extends Readonly<Record<string, Quota>>>(
+  options: StorelessSlots<Q> & { readonly store: Store | undefined },
+): RateLimiter & SlotHolder
 /**
  * Builds a limiter over a synchronous store. Default: an in-memory store of its own.
  * @throws `QuotaError` if an option is invalid

@@ -30,13 +30,14 @@ export interface SlotHolder {
   acquire(key: string, options?: AcquireOptions): Promise<Slot>
 }
 
+/** The quotas of a limiter that has slots. */
+export type SlotsQuotas<Q extends Readonly<Record<string, Quota>>> =
+  | { readonly quota: SlotsQuota; readonly quotas?: never; readonly spill?: never }
+  | {
+      readonly quota?: never
+      readonly quotas: Q & ([Extract<Q[keyof Q], SlotsQuota>] extends [never] ? never : unknown)
+      readonly spill?: Readonly<Record<string, string>>
+    }
+
 /** The options of a limiter that has slots. */
-export type SlotsOptions<Q extends Readonly<Record<string, Quota>>> = CommonOptions &
-  (
-    | { readonly quota: SlotsQuota; readonly quotas?: never; readonly spill?: never }
-    | {
-        readonly quota?: never
-        readonly quotas: Q & ([Extract<Q[keyof Q], SlotsQuota>] extends [never] ? never : unknown)
-        readonly spill?: Readonly<Record<string, string>>
-      }
-  )
+export type SlotsOptions<Q extends Readonly<Record<string, Quota>>> = CommonOptions & SlotsQuotas<Q>

@@ -22,6 +22,8 @@ export function slotsStep(
   }
 }
 
+export type { SlotsTaken }
+
 /** The step that renews slots. */
 export const renewal = (quota: SlotsQuota, cost: number, original: SlotsTaken): SlotsStep =>
   slotsStep(quota, 'charge', cost, { original })

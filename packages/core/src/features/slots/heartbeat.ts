@@ -1,10 +1,9 @@
 import type { SlotsQuota } from '../../algorithms/quota-types.ts'
-import { renewal } from '../../algorithms/slots/slots-step.ts'
+import { renewal, type SlotsTaken } from '../../algorithms/slots/slots-step.ts'
 import { setLongTimeout } from '../../common/long-timeout.ts'
 import { andThen, caught } from '../../common/maybe-promise.ts'
 import { processState } from '../../common/process-state.ts'
 import { type Micros, monotonicMs } from '../../common/time.ts'
-import type { SlotsTaken } from '../../kernels/slots.ts'
 import type { PolicyCheck } from '../../policies/policy.ts'
 
 // A process renews all of its slots together: stores send the calls of one tick as one.

@@ -1,5 +1,5 @@
 import type { SlotsQuota } from '../../algorithms/quota-types.ts'
-import type { SlotsTaken } from '../../kernels/slots.ts'
+import type { SlotsTaken } from '../../algorithms/slots/slots-step.ts'
 import { callersOf, whileHeld } from '../../limiter/callers.ts'
 import { settle } from '../../policies/correct.ts'
 import type { Acquisition, PolicyCheck } from '../../policies/policy.ts'
