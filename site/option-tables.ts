@@ -160,6 +160,20 @@ export const TABLES: readonly Table[] = [
     guides: { '*': 'algorithms.md#penalty' },
   },
   {
+    heading: '`inFlight`',
+    text: 'Besides the limit.',
+    file: 'core/src/features/slots/in-flight.ts',
+    type: 'InFlightOptions',
+    guides: { '*': 'algorithms.md#in-flight' },
+  },
+  {
+    heading: '`acquire`',
+    text: 'Of a limiter of slots.',
+    file: 'core/src/limiter/slot-holder.ts',
+    type: 'AcquireOptions',
+    guides: { '*': 'algorithms.md#in-flight' },
+  },
+  {
     heading: '`divideQuota`',
     text: 'Besides the quota.',
     file: 'core/src/algorithms/divide-quota.ts',

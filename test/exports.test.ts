@@ -20,6 +20,7 @@ const VALUES = [
   'decisionOf',
   'divideQuota',
   'fixedWindow',
+  'inFlight',
   'inNetworks',
   'ipKey',
   'leakyBucket',

@@ -28,6 +28,7 @@ export {
   type ReserveOptions,
   type SlidingLogQuota,
   type SlidingWindowQuota,
+  type SlotsQuota,
   type Store,
   StoreError,
   type SyncRateLimiter,
@@ -40,6 +41,13 @@ export {
   type WarmUpQuota,
   warmingUp,
 } from '@spillway/core'
+export {
+  type AcquireOptions,
+  type InFlightOptions,
+  inFlight,
+  type Slot,
+  type SlotHolder,
+} from '@spillway/core/in-flight'
 export { steadyClock } from './clock.ts'
 export { rateLimiter } from './limiter.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './store.ts'
