@@ -32,7 +32,7 @@ function itemOf({ policy: [header], rest }: HeaderItem, { limit }: Quota): Heade
 }
 
 /** Whether a policy may have slots: its quota may be chosen by request. */
-const mayHold = <R, S>({ policy }: CompiledPolicy<R, S>): boolean =>
+const mayHold = <R, S>({ policy }: Pick<CompiledPolicy<R, S>, 'policy'>): boolean =>
   policy === undefined || policy.quota.kernel === 'slots'
 
 function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
@@ -53,12 +53,16 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
     if (!policies.some(mayHold)) return judge
     const { logger, names } = setup
     // The adapter reports the end of a response to what corrects its cost.
-    if (!names.limiter.includes('refundIf')) throw settlingIsMissing()
+    const isReported = names.limiter.includes('refundIf')
+    if (!isReported && policies.some(({ policy }) => policy && mayHold({ policy }))) throw settlingIsMissing()
     const onLost = warnsOfLoss(logger)
     return (parts, acquisition) => {
       const draft = judge(parts, acquisition)
       const shadows = parts.beside as readonly MaybePromise<Acquisition | undefined>[]
-      if (acquisition === CLOSED || !(shadows.length > 0 || acquisition?.checks.some(isSlots))) return draft
+      if (acquisition === CLOSED) return draft
+      const hasSlots = acquisition?.checks.some(isSlots) === true
+      if (!isReported && hasSlots) throw settlingIsMissing()
+      if (!hasSlots && shadows.length === 0) return draft
       const held = [acquisition, ...shadows].map((pending) => andThen(pending, (known) => known && hold(known, onLost)))
       const release = (): Promise<unknown> =>
         untilEnded(Promise.all(held.map((each) => andThen(each, (known) => known?.release()))), logger)
