@@ -68,7 +68,7 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
         untilEnded(Promise.all(held.map((each) => andThen(each, (known) => known?.release()))), logger)
       const { denial, after, discard } = draft
       if (denial !== undefined) {
-        release()
+        void release()
         return draft
       }
       return {
