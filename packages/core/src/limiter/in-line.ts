@@ -78,7 +78,7 @@ async function releaseBlocked({ acquisition }: Answer, checks: readonly PolicyCh
   await Promise.all(callersOf(blocking).map((callers) => callers.releaseIfBlocked()))
 }
 
-/** How often a caller looks again who is not told when. */
+/** How often a caller looks again if it is not known when units are available. */
 const LOOKS_EVERY_MS = 100
 /** A timer may fire up to a millisecond early, which must not deny the retry. */
 const LEAST: Micros = 1_000
