@@ -152,7 +152,7 @@ export default {
     only('cloudflare', src('core'), '^cloudflare:workers$'),
     only('admin', src('core')),
     only('plans', src('core'), npm('lru-cache')),
-    only('shed', src('core')),
+    only('shed', src('core'), npm('fastify', 'hono', 'koa')),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
     only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|async_hooks|http2?|net)$'),
     only('simulation', src('core', 'fetch', 'postgres', 'redis'), builtin),

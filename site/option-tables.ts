@@ -249,6 +249,27 @@ export const TABLES: readonly Table[] = [
     guides: { '*': '../packages/plans/README.md' },
   },
   {
+    heading: '`shedder`',
+    text: 'Drops calls while too many are in flight. `shed` takes these options, too.',
+    file: 'shed/src/options.ts',
+    type: 'ShedderOptions',
+    guides: { '*': 'guides/overload.md' },
+  },
+  {
+    heading: '`shed`',
+    text: 'Besides those of `shedder`.',
+    file: 'shed/src/http.ts',
+    type: 'RequestOptions',
+    guides: { '*': 'guides/overload.md#who-is-dropped' },
+  },
+  {
+    heading: '`adaptive`',
+    text: 'The bounds of a limit that adapts.',
+    file: 'shed/src/adaptive.ts',
+    type: 'AdaptiveOptions',
+    guides: { '*': 'guides/overload.md#how-the-limit-is-found' },
+  },
+  {
     heading: '`telemetry`',
     text: 'Metrics and spans for OpenTelemetry.',
     file: 'opentelemetry/src/index.ts',

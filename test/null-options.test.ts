@@ -77,7 +77,7 @@ const rows: readonly Row[] = [
   ['adaptive', 'min max initial', adaptive as (options: object) => unknown],
   [
     'shedder',
-    'limit queue target interval reserve retryAfter onDecision logger clock',
+    'limit queue target interval reserve maxLag retryAfter onDecision logger clock',
     shedder as (options: object) => unknown,
   ],
   ['cached', 'max maxUnknown ttl staleFor timeout onError logger clock', (options: object) => cached(() => 1, options)],

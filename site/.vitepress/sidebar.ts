@@ -36,6 +36,7 @@ const GUIDES = [
   'redis-eviction',
   'scale',
   'failure',
+  'overload',
   'brute-force',
   'billing',
   'testing',

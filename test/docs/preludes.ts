@@ -32,7 +32,7 @@ export const preludes: Readonly<Record<string, string>> = {
   workers: bindings,
   postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
   plans: `${adapter('express')}; import { cached } from '@spillway/plans'; const plan = cached(() => 'free'); const apiKey = 'a key'`,
-  shed: "import { adaptive, shed, shedder } from '@spillway/shed'; import express from 'express'; const app = express(); const db = { query: async (sql: string) => [sql] }",
+  shed: "import { adaptive, shed, shedder } from '@spillway/shed'; import { shed as fastifyShed } from '@spillway/shed/fastify'; import { shed as fetchShed } from '@spillway/shed/fetch'; import { shed as honoShed } from '@spillway/shed/hono'; import { shed as koaShed } from '@spillway/shed/koa'; import express from 'express'; import createFastify from 'fastify'; import { Hono } from 'hono'; import Koa from 'koa'; const app = express(); const fastify = createFastify(); const hono = new Hono(); const koa = new Koa(); const db = { query: async (sql: string) => [sql] }",
   opentelemetry: `${limiter}; import { telemetry } from '@spillway/opentelemetry'`,
   redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'; const redis = new Redis()`,
 }

@@ -1,4 +1,5 @@
 import type { Limit } from './limit/limit.ts'
+import type { Pressure } from './load/pressure.ts'
 import type { Queue } from './queue/queue.ts'
 import type { DropReason, Waiter } from './queue/waiter.ts'
 
@@ -33,15 +34,17 @@ export class Gate {
   readonly #queue: Queue
   readonly #reserve: number
   readonly #clock: Clock
+  readonly #pressure: Pressure | undefined
   #criticalAt = Number.NEGATIVE_INFINITY
   #timer: { readonly at: number; readonly cancel: () => void } | undefined
 
-  /** `reserve` is the share of the limit that is kept for the highest priority. */
-  constructor(limit: Limit, queue: Queue, reserve: number, clock: Clock) {
+  /** `reserve` is the share of the limit that is kept for the highest priority; `pressure` watches the event loop. */
+  constructor(limit: Limit, queue: Queue, reserve: number, clock: Clock, pressure?: Pressure) {
     this.#limit = limit
     this.#queue = queue
     this.#reserve = reserve
     this.#clock = clock
+    this.#pressure = pressure
   }
 
   get limit(): number {
@@ -60,6 +63,11 @@ export class Gate {
   enter(tier: number, key: string | undefined, decided: Decided): () => void {
     const now = this.#clock.now()
     if (tier === 0) this.#criticalAt = now
+    const late = this.#pressure?.check(tier, now)
+    if (late) {
+      decided(late)
+      return nothing
+    }
     this.#queue.dropLate(now)
     if (this.#hasRoom(tier, now) && !this.#queue.isAhead(tier)) {
       decided(this.#start(now, 0))

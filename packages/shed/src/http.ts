@@ -6,7 +6,10 @@ import type { Priority } from './queue/waiter.ts'
 import { type CallOptions, checkCall, type Shedder, shedderOf } from './shedder.ts'
 
 /** The options of `shed`: those of `shedder`, and what is read of a request. */
-export interface ShedOptions<R> extends ShedderOptions {
+export interface ShedOptions<R> extends ShedderOptions, RequestOptions<R> {}
+
+/** What `shed` reads of a request, and who decides about it. */
+export interface RequestOptions<R> {
   /**
    * The priority of a request: under overload, the lowest are dropped first.
    * @default `'default'` for all requests
@@ -52,46 +55,55 @@ export function httpShedder<R>(options: ShedOptions<R>): HttpShedder<R> {
   }
 }
 
+/** A decision; undefined if the client disconnected while its request waited: there is nothing to answer. */
+export type Decision = Permit | Drop | undefined
+
 /**
  * Decides about the request of a Node response, at once or later. A client that disconnects while its request waits leaves the
- * queue, and then nothing is called. The permit ends when the response is over.
+ * queue. The permit ends when the response is over.
  */
 export function enterWith(
   shedder: Shedder,
   call: Omit<CallOptions, 'signal'>,
   response: Outgoing,
-  decided: (decision: Permit | Drop) => void,
-): Promise<void> | undefined {
-  const follow = (decision: Permit | Drop): void => {
-    if (decision.allowed) endWith(decision, response)
-    decided(decision)
-  }
-  const { decision, later } = enter(shedder, call, (leave) => whenClosed(response, leave))
-  if (decision) follow(decision)
-  // By a promise: it is the turn of another request now, whose context must not become that of this one.
-  return later?.then(follow)
+): Decision | Promise<Decision> {
+  const entered = enter(shedder, call, (leave) => whenClosed(response, leave))
+  return entered instanceof Promise
+    ? entered.then((decision) => endingWith(decision, response))
+    : endingWith(entered, response)
 }
 
-/** The decision, or a promise of it, which never settles if the client leaves. */
+function endingWith(decision: Decision, response: Outgoing): Decision {
+  if (decision?.allowed) endWith(decision, response)
+  return decision
+}
+
+/**
+ * Decides at once or later. If it is later, by a promise: it is the turn of another request then, whose context must not become
+ * that of this one. `whenLeft` calls back when the client disconnects, and returns how to stop that.
+ */
 export function enter(
   shedder: Shedder,
   call: Omit<CallOptions, 'signal'>,
   whenLeft: (leave: () => void) => () => void,
-): { readonly decision?: Permit | Drop; readonly later?: Promise<Permit | Drop> } {
-  let decision: Permit | Drop | undefined
+): Decision | Promise<Decision> {
+  let decision: Decision
   let resolve = (decided: Permit | Drop): void => {
     decision = decided
   }
   const leave = shedder.enter(call, (decided) => resolve(decided))
-  if (decision) return { decision }
-  const later = new Promise<Permit | Drop>((whenDecided) => {
+  if (decision) return decision
+  return new Promise((settle) => {
+    let stop: (() => void) | undefined
     resolve = (decided) => {
-      stop()
-      whenDecided(decided)
+      stop?.()
+      settle(decided)
     }
+    stop = whenLeft(() => {
+      leave()
+      settle(undefined)
+    })
   })
-  const stop = whenLeft(leave)
-  return { later }
 }
 
 /** Ends a permit when a response is over. */

@@ -1,6 +1,6 @@
 export { type Adaptive, type AdaptiveOptions, adaptive } from './adaptive.ts'
 export type { Clock } from './gate.ts'
-export type { ShedOptions } from './http.ts'
+export type { RequestOptions, ShedOptions } from './http.ts'
 export { type Shed, shed } from './node.ts'
 export type { ShedderOptions } from './options.ts'
 export { type Drop, OverloadError, type Permit } from './permit.ts'

@@ -10,8 +10,7 @@ import {
 } from '@spillway/core/http'
 import { checkLogger, formatThrown, formatValue, warnOnce } from '@spillway/core/internal'
 import { type Answer, answerOf } from './answer.ts'
-import { enterWith, httpShedder, type ShedOptions } from './http.ts'
-import type { Drop, Permit } from './permit.ts'
+import { type Decision, enterWith, httpShedder, type ShedOptions } from './http.ts'
 import type { CallOptions, Shedder } from './shedder.ts'
 
 /** Middleware for the requests of a Node server, with the shedder that decides about them. */
@@ -37,7 +36,8 @@ export function shed<R extends NodeRequest = NodeRequest>(options: ShedOptions<R
     const response = isCalled ? responseTo(request, passed) : undefined
     if (response === undefined) throw calledByHand([request, passed, next])
     if (isOver(response)) return
-    const follow = (decision: Permit | Drop): void => {
+    const follow = (decision: Decision): void => {
+      if (decision === undefined) return
       if (!decision.allowed) {
         answer(response, answerOf(decision))
         return
@@ -58,7 +58,9 @@ export function shed<R extends NodeRequest = NodeRequest>(options: ShedOptions<R
       failRequest(error, request, response, next, report)
       return
     }
-    void enterWith(shedder, call, response, follow)
+    const decision = enterWith(shedder, call, response)
+    if (decision instanceof Promise) void decision.then(follow)
+    else follow(decision)
   }
   return Object.assign(middleware, { shedder })
 }

@@ -35,6 +35,12 @@ export interface ShedderOptions {
    */
   readonly reserve?: number
   /**
+   * How late the event loop may be on average before calls are dropped, the lowest priorities first; `false` does not look at it.
+   * It is read each 100 ms, in Node only.
+   * @default `'50ms'`
+   */
+  readonly maxLag?: Duration | false
+  /**
    * How long clients wait before they try again, on average: a random time between half of it and three halves, so that they do not all come
    * back at once.
    * @default `'2s'`
@@ -64,6 +70,7 @@ export interface Config {
   readonly targetMs: number
   readonly intervalMs: number
   readonly reserve: number
+  readonly maxLagMs: number
   readonly retryAfterMs: number
   readonly onDecision: ((event: ShedEvent) => void) | undefined
   readonly logger: Logger
@@ -77,6 +84,7 @@ export const OPTIONS: readonly (keyof ShedderOptions)[] = [
   'target',
   'interval',
   'reserve',
+  'maxLag',
   'retryAfter',
   'onDecision',
   'logger',
@@ -102,6 +110,7 @@ export function configOf(where: string, options: ShedderOptions, others: readonl
     targetMs,
     intervalMs,
     reserve,
+    maxLagMs: options.maxLag === false ? Infinity : micros(options.maxLag ?? '50ms', 'maxLag') / 1_000,
     retryAfterMs: micros(options.retryAfter ?? '2s', 'retryAfter') / 1_000,
     onDecision,
     logger: checkLogger(logger),

@@ -3,6 +3,8 @@ import { checkOptions, hasMethod } from '@spillway/core/internal'
 import { type Flight, Gate } from './gate.ts'
 import { AdaptiveLimit } from './limit/adaptive-limit.ts'
 import { FixedLimit } from './limit/limit.ts'
+import { nodeLoop } from './load/loop.ts'
+import { Pressure } from './load/pressure.ts'
 import { type Config, configOf, invalid, type ShedderOptions } from './options.ts'
 import { type Drop, dropOf, OverloadError, type Permit, permitOf } from './permit.ts'
 import { Queue } from './queue/queue.ts'
@@ -36,6 +38,8 @@ export interface ShedStats {
   readonly queued: number
   /** Whether calls wait for so long that the newest are served first. */
   readonly overload: boolean
+  /** How late the event loop was on average when it was last read, in ms; 0 where it is not read. */
+  readonly loopLagMs: number
   /** Decisions since the start. */
   readonly allowed: number
   readonly dropped: Readonly<Record<DropReason, number>>
@@ -72,15 +76,18 @@ export interface Shedder {
 export const shedder = (options: ShedderOptions = {}): Shedder => shedderOf(configOf('shedder', options))
 
 export function shedderOf(config: Config): Shedder {
-  const { limit, queue, targetMs, intervalMs, reserve, retryAfterMs, onDecision, logger, clock } = config
+  const { limit, queue, targetMs, intervalMs, reserve, maxLagMs, retryAfterMs, onDecision, logger, clock } = config
   const waits = { target: targetMs, interval: intervalMs }
   // No client knows which keys share queues.
   const salt = Math.floor(Math.random() * 2 ** 32)
+  const loop = maxLagMs === Infinity ? undefined : nodeLoop()
+  const pressure = loop && new Pressure(loop, maxLagMs, clock.now())
   const gate = new Gate(
     typeof limit === 'number' ? new FixedLimit(limit) : new AdaptiveLimit(limit),
     new Queue(queue, waits, salt),
     reserve,
     clock,
+    pressure,
   )
   const reports = reporter(onDecision, logger)
   let allowed = 0
@@ -149,6 +156,7 @@ export function shedderOf(config: Config): Shedder {
       inFlight: gate.inFlight,
       queued: gate.queued,
       overload: gate.isOverload,
+      loopLagMs: pressure?.last.lagMs ?? 0,
       allowed,
       dropped: { ...dropped },
     }),

@@ -7,8 +7,8 @@ export const PRIORITIES = ['critical', 'default', 'sheddable'] as const
 export type Priority = (typeof PRIORITIES)[number]
 
 /**
- * Why a call was dropped: the queue was full; there is no queue, and the limit was reached; it waited too long; or calls of a
- * higher priority took its place.
+ * Why a call was dropped: the queue was full; there is no queue, and the limit was reached; it waited too long, in the queue or for
+ * the event loop; or calls of a higher priority took its place.
  */
 export type DropReason = 'queue-full' | 'concurrency-limit' | 'time-out' | 'priority'
 
