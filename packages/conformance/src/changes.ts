@@ -14,6 +14,7 @@ import {
   tokenBucket,
   warmingUp,
 } from '@spillway/core'
+import { inFlight } from '@spillway/core/in-flight'
 import { decide, stepFor } from '@spillway/core/internal'
 import { START } from './clock.ts'
 import { made } from './made.ts'
@@ -111,4 +112,28 @@ export function testChanges(test: TestFunction, makeStore: () => Store | Promise
       })
     })
   }
+
+  // Units that were consumed are not in use. What is in use has been consumed.
+  test('counts slots in use after a change to another algorithm, and no units after a change to slots', async () => {
+    const store = await makeStore()
+    const slots = inFlight(LIMIT, { ttl: '1m' })
+    await ofEach(Object.entries(quotas), async (key, quota) => {
+      const all = stepFor(slots, 'consume', LIMIT)
+      const answers: Taken[] = []
+      for (const [i, step] of [all, stepFor(quota, 'consume', 1), all, stepFor(slots, 'consume', 1)].entries()) {
+        // Numbers of slots are times: those of a new state begin after those of one that is gone.
+        answers.push(...(await store.take([{ policy: 'p', key, step }], START + i * LIMIT)))
+      }
+      assert.deepEqual(
+        answers.map(({ allowed }) => allowed),
+        [true, false, true, false],
+        key,
+      )
+      // Its slots went with the first change.
+      const original = answers[0] as Taken
+      const late = stepFor(slots, 'refund', LIMIT, { original })
+      const [released] = await store.take([{ policy: 'p', key, step: late }], START + 4 * LIMIT)
+      assert.equal(decide('p', slots, 1, late, released as Taken).remaining, 0, key)
+    })
+  })
 }

@@ -5,6 +5,7 @@ import { penaltyVectors } from './vectors/penalty.ts'
 import { provedBucketVectors } from './vectors/proofs-bucket.ts'
 import { provedWindowVectors } from './vectors/proofs-window.ts'
 import { refundVectors } from './vectors/refund.ts'
+import { slotsVectors } from './vectors/slots.ts'
 import type { Vector } from './vectors/vector.ts'
 import { warmUpVectors } from './vectors/warm-up.ts'
 import { windowVectors } from './vectors/window.ts'
@@ -17,6 +18,7 @@ export const vectors: readonly Vector[] = /* @__PURE__ */ made(() => [
   ...calendarVectors,
   ...warmUpVectors,
   ...penaltyVectors,
+  ...slotsVectors,
   ...provedBucketVectors,
   ...provedWindowVectors,
 ])
