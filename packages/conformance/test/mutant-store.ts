@@ -2,6 +2,8 @@ import type {
   FractionalBucket,
   Micros,
   SlidingWindowState,
+  SlotsState,
+  SlotsStep,
   State,
   StateKey,
   Step,
@@ -9,7 +11,7 @@ import type {
   Take,
   Taken,
 } from '@spillway/core'
-import { type Outcome, runKernel, takenOf } from '@spillway/core/internal'
+import { type Outcome, runKernel, type SlotsOutcome, takenOf } from '@spillway/core/internal'
 import { expect } from 'vitest'
 import { START, testStore } from '../src/index.ts'
 
@@ -103,6 +105,52 @@ export const numbers = (change: (state: number) => number): Partial<Seams> => ({
 export const parts = (change: (state: FractionalBucket) => Partial<FractionalBucket>): Partial<Seams> => ({
   keep: (state) => (typeof state === 'object' && 'grossEarly' in state ? { ...state, ...change(state) } : state),
 })
+
+/** Changes a step by what is found of its key. */
+export const foundOf = (change: (state: State | undefined, step: Step) => Partial<Step>): Partial<Seams> => ({
+  step: (state, now, step) => runKernel(state, now, { ...step, ...change(state, step) } as Step),
+})
+
+/** What is found of a key by a step of slots. */
+export const foundSlots = (
+  change: (state: SlotsState, now: Micros, step: SlotsStep) => SlotsState,
+): Partial<Seams> => ({
+  step: (state, now, step) =>
+    runKernel(step.kernel === 'slots' && isSlots(state) ? change(state, now, step) : state, now, step),
+})
+
+/** The outcome of a step of slots. */
+export const ofSlots = (
+  change: (outcome: SlotsOutcome, step: SlotsStep, now: Micros, state: SlotsState) => Partial<SlotsOutcome>,
+): Partial<Seams> => ({
+  step: (state, now, step) => {
+    const outcome = runKernel(state, now, step)
+    if (step.kernel !== 'slots') return outcome
+    const of = outcome as SlotsOutcome
+    return { ...of, ...change(of, step, now, isSlots(state) ? state : of.base) }
+  },
+})
+
+export const isSlots = (state: State | undefined): state is SlotsState => typeof state === 'object' && 'slots' in state
+
+/** The slots whose number and end a condition accepts. */
+export const slotsWhere = (state: SlotsState, accepts: (id: number, end: Micros) => boolean): SlotsState => {
+  const isKept = (i: number): boolean => accepts(state.slots[i] as number, state.slots[i + 1] as number)
+  return { ...state, slots: state.slots.filter((_, i) => isKept(i - (i % 2))) }
+}
+
+/** The state with the ends that its slots had before, of those that were after a time. */
+export const unmoved = (state: SlotsState, before: SlotsState, latest: Micros): SlotsState => {
+  const endOf = (id: number): number => before.slots[before.slots.indexOf(id) + 1] as number
+  const isLater = (id: number): boolean => before.slots.includes(id) && endOf(id) > latest
+  return {
+    ...state,
+    slots: state.slots.map((each, i) => {
+      const id = state.slots[i - 1]
+      return i % 2 === 1 && id !== undefined && isLater(id) ? endOf(id) : each
+    }),
+  }
+}
 
 /** What is found of a key in the period of a calendar. */
 export const inPeriod = (

@@ -11,13 +11,19 @@ import { describe, test } from 'vitest'
 import { modelStore, START, testStore } from '../src/index.ts'
 import {
   expectFailure,
+  foundOf,
+  foundSlots,
   inPeriod,
+  isSlots,
   lastFirst,
   numbers,
+  ofSlots,
   parts,
   type Seams,
   shared,
+  slotsWhere,
   storeWith,
+  unmoved,
   withOutcome,
   withStep,
 } from './mutant-store.ts'
@@ -95,6 +101,58 @@ const mutants: Record<string, Partial<Seams>> = {
       : {},
   ),
   'counts units of a window that is over': withStep((step) => (step.kernel === 'penalty' ? { window: 3e15 } : {})),
+  'gives the number of a released slot again': {
+    keep: (state) => (isSlots(state) ? { ...state, last: state.slots.at(-2) ?? 0 } : state),
+  },
+  'releases the latest slots instead of those of the number': withStep((step) =>
+    step.kernel === 'slots' && step.increment < 0 ? { id: 0 } : {},
+  ),
+  'releases the oldest slots without a number': foundOf((state, step) =>
+    step.kernel === 'slots' && step.increment < 0 && step.id === 0 && isSlots(state) ? { id: state.slots[0] ?? 0 } : {},
+  ),
+  'renews slots that were cleared away': ofSlots(({ id, base }, step, now) =>
+    step.id > 0 && step.increment > 0 && id === 0
+      ? { id: step.id, taken: { ...base, slots: [step.id, now + step.ttl, ...base.slots] } }
+      : {},
+  ),
+  'renews no slot that has expired': foundSlots((state, now, { id }) =>
+    id > 0 ? slotsWhere(state, (_, end) => end > now) : state,
+  ),
+  'renews the first of several slots': withStep((step) =>
+    step.kernel === 'slots' && step.id > 0 && step.increment > 0 ? { increment: 1 } : {},
+  ),
+  'acquires new slots instead of renewing': withStep((step) =>
+    step.kernel === 'slots' && step.increment > 0 ? { id: 0 } : {},
+  ),
+  'holds slots a microsecond longer': withStep((step) => (step.kernel === 'slots' ? { ttl: step.ttl + 1 } : {})),
+  'holds slots a microsecond less': withStep((step) => (step.kernel === 'slots' ? { ttl: step.ttl - 1 } : {})),
+  'counts slots that have expired': ofSlots(({ base }, { check, limit }) => ({
+    allowed: base.slots.length / 2 + check <= limit,
+  })),
+  'clears no expired slot away': ofSlots(({ base, taken, next }, { id, increment }, now) => {
+    if (id > 0 || increment < 0 || taken !== next) return {}
+    return { taken: { ...next, slots: [...slotsWhere(base, (_, end) => end <= now).slots, ...next.slots] } }
+  }),
+  'clears expired slots away at a denial': ofSlots(({ kept }, _, now) =>
+    kept === undefined ? {} : { kept: slotsWhere(kept, (_, end) => end > now) },
+  ),
+  'holds a slot of the future until its end': ofSlots(({ taken, kept }, { ttl }, now, found) => ({
+    taken: taken && unmoved(taken, found, now + ttl),
+    kept: kept && unmoved(kept, found, now + ttl),
+  })),
+  'charges slots beyond the limit': withStep((step) =>
+    step.kernel === 'slots' && step.id === 0 && step.check < 0 ? { limit: 1e4 } : {},
+  ),
+  'takes units of another kernel for slots': {
+    step: (state, now, step) =>
+      runKernel(
+        step.kernel === 'slots' && state !== undefined && !isSlots(state)
+          ? { last: now, slots: [now, now + step.ttl] }
+          : state,
+        now,
+        step,
+      ),
+  },
   'does not write what it has brought back': withOutcome(() => ({ kept: undefined })),
   'drops a state of the future': {
     step: (state, now, step) =>
