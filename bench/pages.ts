@@ -75,6 +75,11 @@ const SECTIONS: readonly Section[] = [
     text: 'A cached lookup of a known key answers in the same tick. It finds the key in an LRU cache, reads the clock, and compares the age of the value. A key that is not known costs a promise, and the eviction of another; the time of the database is not in the table.',
   },
   {
+    part: 'shed',
+    heading: 'Under overload',
+    text: 'What watches the event loop does not see a service that waits, such as for a pool of connections. A bulkhead holds its queue as long as someone has chosen the right limit, and does not see a process that computes. All have their defaults, but for the limit of the bulkhead, which is the size of the pool.',
+  },
+  {
     part: 'scale',
     heading: 'More keys, policies and nodes',
     text: 'With more keys, every limiter becomes slower, because states that do not fit the processor’s caches are loaded from memory. Spillway keeps an expired state for a minute. One pass over ten million keys takes longer, so that many states are created anew; the other two delete none. Several policies take the general path, which costs several times as much per policy as the fast path.',

@@ -19,6 +19,7 @@ export const parts: Readonly<Record<string, () => Promise<Part>>> = {
   redis: () => import('./redis.ts'),
   postgres: () => import('./postgres.ts'),
   plans: () => import('./plans.ts'),
+  shed: () => import('./shed.ts'),
   scale: () => import('./scale.ts'),
   http: () => import('./http.ts'),
   instructions: () => import('./instructions.ts'),

@@ -28,3 +28,14 @@ declare module '@fastify/rate-limit/store/LocalStore.js' {
   }
   export = LocalStore
 }
+
+declare module 'toobusy-js' {
+  function toobusy(): boolean
+  export = toobusy
+}
+
+declare module 'overload-protection' {
+  type Protect = (request: object, response: object, next: () => void) => void
+  function protect(framework: 'http', options: object): Protect
+  export = protect
+}
