@@ -85,7 +85,7 @@ export function testSlots(test: TestFunction, mount: Mount): void {
       [429, '"slots";q=2;qu="concurrent-requests"', '"slots";r=0', undefined],
     )
     const problem = JSON.parse(body) as Record<string, unknown>
-    assert.equal(problem['detail'], 'Policy "slots" allows no more requests now.')
+    assert.equal(problem['detail'], 'Policy "slots" allows this request again later.')
     assert.ok(!('retry-after-ms' in problem))
     go()
     assert.deepEqual((await Promise.all(slow)).map(statusOf), [200, 200])

@@ -13,6 +13,7 @@ export {
   listing,
   logs,
   penalties,
+  slots,
   warmUps,
   windows,
 } from './features.ts'

@@ -10,12 +10,13 @@ import {
   type Take,
   warmingUp,
 } from '@spillway/core'
+import { inFlight } from '@spillway/core/in-flight'
 import { stepFor } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bucketsScript } from '../src/algorithms/plain-buckets.ts'
 import { Codec } from '../src/codec.ts'
-import { buckets, logs, penalties, warmUps, windows } from '../src/features.ts'
+import { buckets, logs, penalties, slots, warmUps, windows } from '../src/features.ts'
 import { redisStore } from '../src/index.ts'
 import { client } from './commands.ts'
 
@@ -37,10 +38,11 @@ async function loadAllScripts(): Promise<void> {
     slidingLog({ limit: 1, window: '1m' }),
     warmingUp({ limit: 10, per: '1s', warmUpPeriod: '1m' }),
     penalty({ after: 1, within: '1s', block: '1m' }),
+    inFlight(1),
   ]
   const steps = quotas.map((quota) => stepFor(quota, 'consume', 1))
   const codec = new Codec(
-    [buckets, windows, logs, warmUps, penalties].flatMap(({ algorithm = [] }) => algorithm as never),
+    [buckets, windows, logs, warmUps, penalties, slots].flatMap(({ algorithm = [] }) => algorithm as never),
   )
   await client.script('LOAD', bucketsScript.text)
   for (let set = 1; set < 2 ** steps.length; set++) {

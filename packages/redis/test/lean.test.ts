@@ -11,6 +11,7 @@ import {
   slidingWindow,
   warmingUp,
 } from '@spillway/core'
+import { inFlight } from '@spillway/core/in-flight'
 import { rateLimiter } from '@spillway/core/lean'
 import fc from 'fast-check'
 import { Redis as Ioredis } from 'ioredis'
@@ -28,6 +29,7 @@ import {
   listing,
   logs,
   penalties,
+  slots,
   warmUps,
   windows,
 } from '../src/lean.ts'
@@ -43,7 +45,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-const algorithms = [buckets, windows, logs, warmUps, penalties] as const
+const algorithms = [buckets, windows, logs, warmUps, penalties, slots] as const
 const secret = 'a secret of 16 characters'
 
 let stores = 0
@@ -99,6 +101,7 @@ const quotas = {
   logs: slidingLog({ limit: 10, window: '1m' }),
   warmUps: warmingUp({ limit: 10, per: '1s', warmUpPeriod: '1m' }),
   penalties: penalty({ after: 3, within: '1m', block: '1h' }),
+  slots: inFlight(3),
 } satisfies Readonly<Record<string, Quota>>
 
 describe.each(algorithms)('a store of $name', ({ name }) => {

@@ -81,7 +81,7 @@ local function fitsAt(log, now, step, units)
 end
 
 kernels['sliding-log'] = {
-  owns = function(state) return type(state) == 'table' and (state[1] ~= nil or next(state) == nil) end,
+  owns = function(state) return type(state) == 'table' and #state % 2 == 0 and (state[1] ~= nil or next(state) == nil) end,
   adopt = function(state, now, step, _, countedBy)
     local units, since = countedBy(state, now, step.limit, step.window)
     return units > 0 and { since, units } or nil

@@ -25,11 +25,6 @@ local function decode(raw)
     local sound, log = pcall(cmsgpack.unpack, sub(raw, 2))
     return sound and type(log) == 'table' and log or nil
   end
-  if kind == 's' then
-    local sound, list = pcall(cmsgpack.unpack, sub(raw, 2))
-    if not sound or type(list) ~= 'table' or type(list[1]) ~= 'number' then return nil end
-    return { last = table.remove(list, 1), slots = list }
-  end
   if kind == 'w' then
     local start, current, previous = string.match(raw, '^w:(%d+):(%d+):(%d+)$')
     return start and { start = tonumber(start), current = tonumber(current), previous = tonumber(previous) } or nil
@@ -67,13 +62,6 @@ local function usedBy(state, now, span)
     local ends = state['until']
     return ends > 0 and ends <= now and 0 or state.count, min(state.first, now), max(ends - now, 0)
   end
-  if type(state) == 'table' and state.slots then
-    local used = 0
-    for i = 2, #state.slots, 2 do
-      if state.slots[i] > now then used = used + 1 end
-    end
-    return used, now, 0
-  end
   if type(state) == 'table' and state.start then
     return state.current + state.previous, min(state.start, now), 0
   end
@@ -82,11 +70,12 @@ local function usedBy(state, now, span)
   elseif state.gross then micros = abs(state.tat) - now
   elseif state.cold then micros = state.ahead - max(now - state.writtenAt, 0)
   else
-    local units = 0
-    for i = 1, #state, 2 do
-      if state[i] > now - span then units = units + state[i + 1] end
+    local units, ofSlots = 0, #state % 2 == 1
+    for i = ofSlots and 2 or 1, #state, 2 do
+      if ofSlots then units = units + (state[i + 1] > now and 1 or 0)
+      elseif state[i] > now - span then units = units + state[i + 1] end
     end
-    return units, min(state[#state - 1] or now, now), 0
+    return units, ofSlots and now or min(state[#state - 1] or now, now), 0
   end
   return 0, now, micros > 0 and micros <= 2 * span and micros or 0
 end

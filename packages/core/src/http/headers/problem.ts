@@ -44,7 +44,7 @@ export function denialBuilder(
   type: ProblemType = QUOTA_EXCEEDED,
   whileUnavailable?: DenialBuilder,
 ): DenialBuilder {
-  const start = `${beginning(type)}"${againIn(name)}`
+  const start = `${beginning(type)}"${again(name)}`
   const end = `","violated-policies":["${inJson(name)}"],"retry-after-ms":`
   return (decision, names) => {
     const { violated, retryAfterMs, policy, degraded } = decision
@@ -85,15 +85,16 @@ function detailOf({ retryAfterMs, cost, limit }: Decision, policy: string): stri
     if (limit === 0) return `Policy \\"${inJson(policy)}\\" allows no requests.`
     return `This request costs ${cost} units, more than policy \\"${inJson(policy)}\\" ever allows at once.`
   }
-  if (retryAfterMs === 0) return `Policy \\"${inJson(policy)}\\" allows no more requests now.`
-  return againIn(policy) + inSeconds(retryAfterMs)
+  return again(policy) + inSeconds(retryAfterMs)
 }
 
-const againIn = (policy: string): string => `Policy \\"${inJson(policy)}\\" allows this request again in `
+const again = (policy: string): string => `Policy \\"${inJson(policy)}\\" allows this request again`
 
 function inSeconds(millis: number): string {
   const wait = seconds(millis)
-  return wait === 1 ? '1 second.' : `${wait} seconds.`
+  // An unknown wait is 0.
+  if (wait === 0) return ' later.'
+  return wait === 1 ? ' in 1 second.' : ` in ${wait} seconds.`
 }
 
 /**
