@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
+import type { Vector } from '../../packages/conformance/src/vectors/vector.ts'
 
 const packages = fileURLToPath(new URL('../../packages/', import.meta.url))
 
@@ -17,6 +18,7 @@ const KERNELS = `
     import { scheduledAlgorithm } from './core/src/algorithms/bucket/scheduled-algorithm.ts'
     import { penaltyAlgorithm } from './core/src/algorithms/penalty/penalty-algorithm.ts'
     import { logAlgorithm } from './core/src/algorithms/log/log-algorithm.ts'
+    import { slotsAlgorithm } from './core/src/algorithms/slots/slots-algorithm.ts'
     import { windowAlgorithm } from './core/src/algorithms/window/window-algorithm.ts'
     import { warmUpAlgorithm } from './core/src/algorithms/warm-up/warm-up-algorithm.ts'
     import { KERNELS } from './core/src/kernels/kernels.ts'
@@ -27,6 +29,7 @@ const KERNELS = `
       'sliding-log': logAlgorithm,
       'warm-up': warmUpAlgorithm,
       penalty: penaltyAlgorithm,
+      slots: slotsAlgorithm,
     }
     export { bucket, fitsAt } from './core/src/kernels/bucket.ts'
     export const runKernel = (state, now, step) => KERNELS[step.kernel].run(state, now, step)
@@ -45,6 +48,10 @@ function bundled(contents: string): string {
   })
   return (outputFiles[0] as { text: string }).text
 }
+
+/** Whether the state of a quota is numbers: the interpreters have no lists, and no calendars. */
+export const isOfNumbers = ({ quota }: Vector): boolean =>
+  !['sliding-log', 'slots'].includes(quota.kernel) && (quota.kernel !== 'sliding-window' || quota.calendar === null)
 
 /** The program with one change. */
 export function mutated(source: string, text: string, replacement: string): string {

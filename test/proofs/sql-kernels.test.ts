@@ -1,4 +1,3 @@
-import type { Vector } from '../../packages/conformance/src/vectors/vector.ts'
 import { vectors } from '../../packages/conformance/src/vectors.ts'
 import { bucketSql } from '../../packages/postgres/src/sql/bucket.ts'
 import { namesOf } from '../../packages/postgres/src/sql/names.ts'
@@ -7,7 +6,7 @@ import { slidingWindowSql } from '../../packages/postgres/src/sql/sliding-window
 import { takeSql } from '../../packages/postgres/src/sql/take.ts'
 import { warmUpSql } from '../../packages/postgres/src/sql/warm-up.ts'
 import { kernelEquality, slowEqualities } from './equalities.ts'
-import { postgresSource } from './kernels.ts'
+import { isOfNumbers, postgresSource } from './kernels.ts'
 import { sqlLanguage, typeScript } from './languages.ts'
 import { programOf } from './replay.ts'
 import { sqlKernels } from './sql-kernel.ts'
@@ -17,8 +16,6 @@ const source = postgresSource()
 const names = namesOf('public', 'limits')
 const text = [bucketSql, slidingWindowSql, penaltySql, warmUpSql, takeSql].map((sql) => sql(names)).join('')
 const propertiesOf = (sql: string) => kernelEquality(typeScript(source), sqlLanguage(source, sql))
-const isCovered = ({ quota }: Vector): boolean =>
-  quota.kernel !== 'sliding-log' && (quota.kernel !== 'sliding-window' || quota.calendar === null)
 
 const PARTS = 'a bucket of parts of a microsecond, in the state of a number'
 
@@ -125,7 +122,7 @@ proves(
     },
   },
   {
-    vectors: vectors.filter(isCovered),
+    vectors: vectors.filter(isOfNumbers),
     programOf: (sql) => ({ ...programOf(source), runKernel: sqlKernels(source, sql) }),
   },
 )

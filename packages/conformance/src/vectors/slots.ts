@@ -50,6 +50,19 @@ export const slotsVectors: readonly Vector[] = /* @__PURE__ */ made(() => [
     ],
   },
   {
+    name: 'a release frees neither older slots nor newer ones, and a slot counts in its last microsecond',
+    quota: inFlight(3, { ttl: '10s' }),
+    rows: [
+      [0, 'consume', 1, true, 2, 0, 0],
+      [1, 'consume', 1, true, 1, 0, 0],
+      [2, 'consume', 1, true, 0, 0, 0],
+      [3, 'refund', 1, true, 1, 0, 0, 1],
+      [9_999.999, 'consume', 1, true, 0, 0, 0],
+      [9_999.999, 'consume', 1, false, 0, 0, 0],
+      [10_000, 'peek', 1, true, 1, 0, 0],
+    ],
+  },
+  {
     name: 'a slot is renewed, after it has expired too, until another acquisition clears it away',
     quota: inFlight(2, { ttl: '10s' }),
     rows: [
