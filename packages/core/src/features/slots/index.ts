@@ -51,7 +51,7 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
   return (policies, setup) => {
     const judge = next(policies, setup)
     if (!policies.some(mayHold)) return judge
-    const { logger, names } = setup
+    const { logger, names, reader } = setup
     // The adapter reports the end of a response to what corrects its cost.
     const isReported = names.limiter.includes('refundIf')
     if (!isReported && policies.some(({ policy }) => policy && mayHold({ policy }))) throw settlingIsMissing()
@@ -71,10 +71,22 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
         void release()
         return draft
       }
+      // Not all servers report the end of a response that has no reader any more.
+      let isJudged = false
+      const stop = reader.onClientClosed(parts.request, () => {
+        // A request whose client has left by now is discarded.
+        if (isJudged) void release()
+      })
+      isJudged = true
       return {
         ...draft,
-        after: async (...ended) => void (await Promise.all([release(), after?.(...ended)])),
+        after: async (...ended) => {
+          stop()
+          await Promise.all([release(), after?.(...ended)])
+        },
         discard: () => {
+          isJudged = false
+          stop()
           for (const each of held) void andThen(each, (known) => known?.abandon())
           discard()
         },
