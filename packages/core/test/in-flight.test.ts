@@ -1,7 +1,7 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { acquire, inFlight } from '../src/in-flight.ts'
-import { perMinute, rateLimiter, type Slot, type SyncStore } from '../src/index.ts'
+import { perMinute, rateLimiter, type Slot, type Store, type SyncStore } from '../src/index.ts'
 import { rateLimiter as leanLimiter } from '../src/lean.ts'
 
 const clock = fakeClock()
@@ -13,6 +13,10 @@ async function pass(seconds: number): Promise<void> {
     clock.advance(1_000)
     await vi.advanceTimersByTimeAsync(1_000)
   }
+}
+
+const thrown = (error: Error): never => {
+  throw error
 }
 
 const held: Slot[] = []
@@ -148,6 +152,21 @@ describe('slots of a process that was stopped', () => {
   })
 })
 
+describe('listeners of lost slots', () => {
+  // Reproduces a bug: what onLost threw was lost, and what it rejected with ended the process.
+  it('do not affect the process if they throw or reject', async () => {
+    const limiter = limiterOn()
+    for (const onLost of [() => Promise.reject(new Error('rejected')), () => thrown(new Error('thrown'))]) {
+      logger.warn.mockClear()
+      const slot = await limiter.acquire('a', { onLost })
+      await limiter.reset('a')
+      await pass(60)
+      expect(slot.isLost).toBe(true)
+      expect(logger.warn).toHaveBeenCalledWith(expect.stringContaining('onLost threw: '))
+    }
+  })
+})
+
 describe('callers that wait for a slot', () => {
   it('get one in their order, as soon as it is released', async () => {
     const limiter = limiterOn(modelStore(clock), 1)
@@ -190,6 +209,30 @@ describe('callers that wait for a slot', () => {
     await expect(left).rejects.toThrow('left')
     await first.release()
     expect((await next).allowed).toBe(true)
+  })
+
+  // Reproduces a bug: without maxWait, a caller that aborted while the store answered got the slot.
+  it('hold no slot if they abort while the store answers', async () => {
+    const { takeSync, delete: remove } = modelStore(clock)
+    const client = new AbortController()
+    const take: Store['take'] = async (...args) => {
+      const taken = takeSync(args[0], args[1])
+      client.abort(new Error('left'))
+      return taken
+    }
+    const limiter = rateLimiter({ quota: inFlight(1), store: { take, delete: remove }, logger })
+    await expect(limiter.acquire('a', { signal: client.signal })).rejects.toThrow('left')
+    expect((await limiter.peek('a')).remaining).toBe(1)
+  })
+
+  it('are told by `wait` that no slot was free, without a wait that is not known', async () => {
+    const limiter = limiterOn(modelStore(clock), 1)
+    await limiter.acquire('a')
+    const waiting = expect(limiter.wait('a', { maxWait: '2s' })).rejects.toThrow(
+      'wait rejected: policy "default" could not allow 1 unit within maxWait.',
+    )
+    await pass(3)
+    await waiting
   })
 
   it('notice within a tenth of a second what another process has released', async () => {

@@ -33,6 +33,8 @@ function whyNot(decision: Decision, queues: boolean): string {
     return `the store of policy "${policy}" did not answer, and onStoreError denied the call`
   const units = cost === 1 ? '1 unit' : `${cost} units`
   if (retryAfterMs === Infinity) return `a cost of ${units} is more than policy "${policy}" ever allows at once`
+  // Nothing tells when a slot will be released.
+  if (retryAfterMs === 0) return `policy "${policy}" could not allow ${units} within maxWait`
   if (queues)
     return `the queue of policy "${policy}" is full; it has room for ${units} after ${retryAfterMs} ms, more than maxWait`
   return `policy "${policy}" can allow ${units} after ${retryAfterMs} ms, which is longer than maxWait`

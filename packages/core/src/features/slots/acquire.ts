@@ -1,5 +1,7 @@
+import type { OnClientClosed } from '../../common/client-closed.ts'
 import { QuotaError } from '../../common/errors.ts'
 import { checkOptions } from '../../common/guess.ts'
+import { notify } from '../../common/listener.ts'
 import { checkFunctions } from '../../common/options.ts'
 import { whenAborted } from '../../common/signal.ts'
 import { type LimiterInternals, notALimiter } from '../../limiter/internals.ts'
@@ -36,8 +38,8 @@ async function acquireSlots(own: LimiterInternals, key: string, options: Acquire
   const checks = own.checksOf(await own.active().forKey(key), 'consume', key, options.cost ?? 1)
   if (!checks.some(isSlots)) throw noSlots()
   catchUp()
-  if (maxWait === 0) return slotOf(await acquireNow('consume', checks), own, options)
-  const acquisition = await acquireTurn(checks, maxWait, (leave) => (signal ? whenAborted(signal, leave) : () => {}))
+  const onLeave: OnClientClosed = (leave) => (signal ? whenAborted(signal, leave) : () => {})
+  const acquisition = await (maxWait === 0 ? acquireNow('consume', checks) : acquireTurn(checks, maxWait, onLeave))
   if (acquisition !== undefined && !signal?.aborted) return slotOf(acquisition, own, options)
   if (acquisition !== undefined) await rollback(acquisition)
   throw signal?.reason
@@ -52,7 +54,7 @@ function slotOf(acquisition: Acquisition, { storeConfig }: LimiterInternals, { o
   const { release } = hold(acquisition, (check) => {
     isLost = true
     if (onLost === undefined) warn(check)
-    else onLost()
+    else notify('onLost', onLost, undefined, storeConfig.logger)
   })
   return {
     ...acquisition.decision,
