@@ -34,6 +34,7 @@ export class OverloadError extends Error {
   readonly retryAfterMs: number
 
   constructor({ reason, retryAfterMs }: Pick<Drop, 'reason' | 'retryAfterMs'>) {
+    // Without a link to its page: frameworks send the messages of such errors to clients.
     super(`the call was dropped, as too many are in flight: ${reason}.`)
     this.reason = reason
     this.retryAfterMs = retryAfterMs

@@ -39,21 +39,42 @@ export interface Outcome {
   readonly p99: number
   /** How many calls were served in each second. */
   readonly served: readonly number[]
+  /** The limits of the processes, added up, at the end. */
+  readonly limits: number
 }
 
-/** Offers `load` × 1,000 calls a second, at random times, for so many seconds. */
-export function offer(make: (typeof SERVICES)[string], load: number, seed: number, seconds = 15): Outcome {
+/** How a load is offered: for 15 s and to one process, by default. */
+export interface Offer {
+  readonly seconds?: number
+  readonly processes?: number
+  /** How far the clock of each process is ahead of the one before, in ms. */
+  readonly skew?: number
+}
+
+/** Offers `load` × 1,000 calls a second, at random times, to processes that share the service. */
+export function offer(
+  make: (typeof SERVICES)[string],
+  load: number,
+  seed: number,
+  { seconds = 15, processes = 1, skew = 0 }: Offer = {},
+): Outcome {
   const time = new SimulatedTime()
   const random = seeded(seed)
   const service = make(time, random)
-  const limit = new AdaptiveLimit({ min: 1, max: 1_000, initial: 20 })
-  const gate = new Gate(limit, new Queue(1_000, { target: 5, interval: 100 }, seed), 0.1, time)
+  const gates = Array.from({ length: processes }, (_, index) => {
+    const limit = new AdaptiveLimit({ min: 1, max: 1_000, initial: 20 })
+    return new Gate(limit, new Queue(1_000, { target: 5, interval: 100 }, seed), 0.1, {
+      now: () => time.now() + index * skew,
+      after: time.after,
+    })
+  })
   const served: number[] = Array.from({ length: seconds }, () => 0)
   const latencies: number[] = []
   let dropped = 0
   const arrive = (): void => {
     const at = time.now()
     const counts = at >= 5_000
+    const gate = gates[processes > 1 ? Math.floor(random() * processes) : 0] as Gate
     gate.enter(1, undefined, (flight) => {
       if (typeof flight === 'string') {
         if (counts) dropped += 1
@@ -71,7 +92,8 @@ export function offer(make: (typeof SERVICES)[string], load: number, seed: numbe
   arrive()
   time.runUntil(seconds * 1_000)
   latencies.sort((a, b) => a - b)
-  return { dropped, served, p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN }
+  const limits = gates.reduce((sum, { limit }) => sum + limit, 0)
+  return { dropped, served, limits, p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN }
 }
 
 /** How many calls were served a second, on average, from one second to another. */
