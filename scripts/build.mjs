@@ -14,8 +14,9 @@ module.exports = Object.assign(exports.default, exports)
 Object.defineProperty(module.exports, '__esModule', { value: true })
 `
 
-/** What is not about HTTP: who imports a store or a limiter loads no more. */
-const BELOW_HTTP = /[\\/]build[\\/](?!http[\\/]|features[\\/])/
+/** What is not about HTTP, or slots need of it: who imports a store or a limiter loads no more. */
+const BELOW_HTTP =
+  /[\\/]build[\\/](?!http[\\/](?!pipeline[\\/](?:calls|verdict)\.)|features[\\/](?!settling[\\/]open-corrections\.))/
 
 /**
  * All that entries share becomes one file, and what is about HTTP another: to find and read a file takes longer than the code in

@@ -45,16 +45,10 @@ export interface Algorithm<Q extends Quota = Quota, S extends Step = Step, T ext
   divide(quota: Q, replicas: number): Quota
   /** Present if this is the part of an algorithm that consumes units: throws, and says how to get the whole. */
   needsWhole?(what: string): never
-  /** What the functions that build its quotas bring besides. */
-  readonly brings?: Brought
-}
-
-/** What comes with an algorithm, and is in no bundle without it. */
-export interface Brought {
-  /** A feature of the pipeline: the seams have its type. */
-  readonly feature: object
-  /** The verbs that limiters have besides. */
-  verbsOf(internals: object): object
+  /** A feature of the pipeline that comes with its quotas: the seams have its type. */
+  readonly feature?: object
+  /** The verbs that limiters have besides, by their internals. */
+  verbsOf?(internals: object): object
 }
 
 type Name = Quota['kernel']
@@ -78,8 +72,8 @@ export function register<Q extends Quota, S extends Step, T extends Taken>(
   return (quota) => quota
 }
 
-/** What the algorithms of this process have brought. */
-export const brought = (): readonly Brought[] => Object.values(algorithms).flatMap(({ brings }) => brings ?? [])
+/** The algorithms that are known in this process. */
+export const knownAlgorithms = (): readonly Algorithm[] => Object.values(algorithms)
 
 /** The algorithm of a quota or a step. */
 export function algorithmOf({ kernel }: Pick<Quota, 'kernel'>): Algorithm {

@@ -2,7 +2,6 @@ import type { Micros } from '../common/time.ts'
 import type { State, Step } from './kernel.ts'
 import type { PenaltyState } from './penalty.ts'
 import type { SlidingWindowState } from './sliding-window.ts'
-import { usedIn } from './slots.ts'
 
 /** How many entries of a log are added up; each earlier one counts as one unit. */
 const SUMMED = 16
@@ -38,7 +37,7 @@ export function refillTime(state: State, emptyAt: Micros, unit: Micros, now: Mic
   if ('gross' in state) return Math.abs(state.tat) - now
   if ('cold' in state) return state.writtenAt + state.ahead - now
   // A slot in use is worth more than any units.
-  if ('slots' in state) return unit * usedIn(state, now)
+  if ('slots' in state) return unit * state.slots.length
   if ('level' in state) return unit * unitsInPenalty(state, now) + Math.max(state.until - now, 0)
   if (unit < 0 && 'start' in state) return now < emptyAt ? -unit * state.current : emptyAt - now
   return unit * ('start' in state ? unitsInWindow(state, emptyAt, now) : unitsInLog(state, 0, emptyAt, now))

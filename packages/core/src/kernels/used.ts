@@ -1,6 +1,5 @@
 import type { Micros } from '../common/time.ts'
 import type { State } from './kernel.ts'
-import { usedIn } from './slots.ts'
 
 /** What a state of another kernel has counted. */
 export interface Used {
@@ -25,7 +24,8 @@ export function usedBy(state: State, now: Micros, span: Micros): Used {
       micros: Math.max(until - now, 0),
     }
   }
-  if ('slots' in state) return counted(usedIn(state, now), now)
+  // Slots are in use, and use nothing up.
+  if ('slots' in state) return counted(0, now)
   if ('start' in state) return counted(state.current + state.previous, Math.min(state.start, now))
   let units = 0
   for (let i = 0; i < state.length; i += 2) if ((state[i] as number) > now - span) units += state[i + 1] as number

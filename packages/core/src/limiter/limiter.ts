@@ -1,4 +1,4 @@
-import { brought } from '../algorithms/algorithm.ts'
+import { knownAlgorithms } from '../algorithms/algorithm.ts'
 import type { Decision } from '../algorithms/decision.ts'
 import type { Quota } from '../algorithms/quota-types.ts'
 import { QuotaError } from '../common/errors.ts'
@@ -103,7 +103,7 @@ export function rateLimiter(options: RateLimiterOptions): RateLimiter | SyncRate
   const limiter = Object.assign(
     reportsOf(own, options.blocks === true),
     verbsOf(own),
-    ...brought().map((each) => each.verbsOf(own)),
+    ...knownAlgorithms().map(({ verbsOf }) => verbsOf?.(own)),
     isSync(storeConfig.store) ? consumingNow(consume) : consumingLater(consume),
   )
   internals().set(limiter, own)

@@ -83,7 +83,7 @@ CREATE OR REPLACE FUNCTION ${fn('used_by')}(state int8[], now int8, span int8) R
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE micros int8; units int8;
 BEGIN
-  IF ${HAS_SLOTS} THEN RETURN ARRAY[${fn('slots_used')}(state, now), now, 0]; END IF;
+  IF ${HAS_SLOTS} THEN RETURN ARRAY[0, now, 0]; END IF;
   CASE cardinality(state)
     WHEN 1, ${REFUNDED_SIZES} THEN micros := abs(state[1]) - now;
     WHEN ${WARM_UP.length} THEN micros := ${warmUpState.ahead} - greatest(now - ${warmUpState.writtenAt}, 0);

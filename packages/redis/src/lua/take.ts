@@ -70,12 +70,12 @@ local function usedBy(state, now, span)
   elseif state.gross then micros = abs(state.tat) - now
   elseif state.cold then micros = state.ahead - max(now - state.writtenAt, 0)
   else
-    local units, ofSlots = 0, #state % 2 == 1
-    for i = ofSlots and 2 or 1, #state, 2 do
-      if ofSlots then units = units + (state[i + 1] > now and 1 or 0)
-      elseif state[i] > now - span then units = units + state[i + 1] end
+    local units = 0
+    if #state % 2 == 1 then return 0, now, 0 end
+    for i = 1, #state, 2 do
+      if state[i] > now - span then units = units + state[i + 1] end
     end
-    return units, ofSlots and now or min(state[#state - 1] or now, now), 0
+    return units, min(state[#state - 1] or now, now), 0
   end
   return 0, now, micros > 0 and micros <= 2 * span and micros or 0
 end

@@ -18,7 +18,7 @@ export interface InFlightOptions {
   readonly ttl?: Duration
 }
 
-const inUse = register('slots', { ...slotsAlgorithm, brings: { feature: slots, verbsOf: acquiring } })
+const inUse = register('slots', { ...slotsAlgorithm, feature: slots, verbsOf: acquiring })
 
 /**
  * Returns a quota of slots: how many requests of a key are in flight at once, 10,000 at most. A request holds its slot until its

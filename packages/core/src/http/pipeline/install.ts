@@ -1,10 +1,10 @@
-import { brought } from '../../algorithms/algorithm.ts'
+import { knownAlgorithms } from '../../algorithms/algorithm.ts'
 import { PLAIN, PLAIN_OPTIONS } from './plain.ts'
 import type { Feature, OptionNames, Seams } from './seams.ts'
 
 /** The pipeline with features installed. */
 export interface Pipeline {
-  readonly seams: Seams<unknown, unknown>
+  readonly features: readonly Feature[]
   readonly names: OptionNames
   /** Whether a request is refunded if its response is over when its verdict arrives. */
   readonly refunds: boolean
@@ -16,7 +16,7 @@ type Layer = (next: unknown) => unknown
 /* @__NO_SIDE_EFFECTS__ */
 export function install(features: readonly Feature[]): Pipeline {
   return {
-    seams: layered(PLAIN, features),
+    features,
     refunds: features.some(({ refunds }) => refunds),
     names: {
       limiter: [...PLAIN_OPTIONS.limiter, ...features.flatMap(({ options = [] }) => options)],
@@ -25,17 +25,11 @@ export function install(features: readonly Feature[]): Pipeline {
   }
 }
 
-/** The seams of a pipeline, with the features that quotas have brought: they are known when a limiter is built. */
-export const seamsOf = <R, S>({ seams }: Pipeline): Seams<R, S> =>
-  layered(
-    seams,
-    brought().map(({ feature }) => feature as Feature),
-  ) as object as Seams<R, S>
-
-function layered(seams: object, features: readonly Feature[]): Seams<unknown, unknown> {
-  const all: Record<string, unknown> = { ...seams }
-  for (const { layers } of features) {
-    for (const [seam, layer] of Object.entries(layers)) all[seam] = (layer as Layer)(all[seam])
+/** The seams of a pipeline, also with the features that quotas bring: they are known when a limiter is built. */
+export function seamsOf<R, S>({ features }: Pipeline): Seams<R, S> {
+  const seams: Record<string, unknown> = { ...PLAIN }
+  for (const { layers } of [...features, ...knownAlgorithms().flatMap(({ feature }) => (feature as Feature) ?? [])]) {
+    for (const [seam, layer] of Object.entries(layers)) seams[seam] = (layer as Layer)(seams[seam])
   }
-  return all as object as Seams<unknown, unknown>
+  return seams as object as Seams<R, S>
 }
