@@ -112,6 +112,17 @@ describe('slots in flight', () => {
     expect((await limiter.acquire('b', { cost: 6 })).retryAfterMs).toBe(Infinity)
   })
 
+  // A correction named the slots that were held, and renewed them instead.
+  it('are as many as a reservation is committed at, until their ttl', async () => {
+    const limiter = limiterOn(modelStore(clock), 10)
+    const left = async (actual: number, key: string): Promise<number> => {
+      const reservation = await limiter.reserve(key, { cost: 3 })
+      await reservation.commit(actual)
+      return (await limiter.peek(key)).remaining
+    }
+    expect([await left(5, 'more'), await left(1, 'less'), await left(3, 'same')]).toEqual([5, 9, 7])
+  })
+
   it('of a lean limiter are acquired by a function', async () => {
     const limiter = leanLimiter({ quota: inFlight(1), store: modelStore(clock), logger })
     const slot = await acquire(limiter, 'a')

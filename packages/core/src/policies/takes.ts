@@ -129,6 +129,7 @@ export function correctionsOf(
     }))
   return {
     checks: due.map(({ check }) => check),
-    takes: due.map(({ check, original }) => takeFor(check, verb, { original })),
+    // More is charged of no take: with one, a charge of slots would renew them.
+    takes: due.map(({ check, original }) => takeFor(check, verb, verb === 'refund' ? { original } : undefined)),
   }
 }
