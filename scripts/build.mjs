@@ -159,8 +159,15 @@ const withOneExport = (code) =>
 async function writeDeclarations(input, to) {
   const plugins = [dts({ dtsInput: true, emitDtsOnly: true, sourcemap: false, tsconfig: false })]
   const bundled = await bundleOf(input, '.d.ts', { plugins })
-  await bundled.write({ dir: to, format: 'es', ...sharedAs('shared.d') })
+  const { output } = await bundled.write({ dir: to, format: 'es', ...sharedAs('shared.d') })
+  for (const chunk of output) {
+    if (chunk.type === 'chunk' && chunk.code.includes('AsyncDisposable'))
+      writeFileSync(join(to, chunk.fileName), `${DISPOSABLE}${chunk.code}`)
+  }
 }
+
+/** Types of the language that a user's compiler may not know: those of Workers lack them. */
+const DISPOSABLE = '/// <reference lib="esnext.disposable" />\n'
 
 /**
  * Declarations that import nothing are the same in both formats, so that their types are, too. Others are not: a framework may
