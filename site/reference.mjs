@@ -36,6 +36,8 @@ const ofStores = [
 mkdirSync(join(root, 'site/.cache/reference'), { recursive: true })
 writeFileSync(forStores.source, ofStores.map(([line]) => line.replace(/'.+'$/, "'@spillway/core'")).join('\n'))
 entries.unshift(forStores)
+// The page of the first entry that exports a name has it: what only slots need is on theirs.
+entries.sort((a, b) => Number(b.entry.endsWith('/in-flight')) - Number(a.entry.endsWith('/in-flight')))
 /** The page of an entry: `core-http`. @param {string} entry */
 const pageOf = (entry) => entry.replace('@spillway/', '').replaceAll('/', '-')
 const titles = new Map(entries.map(({ entry, page = pageOf(entry) }) => [page, entry]))

@@ -144,6 +144,15 @@ describe('slots of a process that was stopped', () => {
     now.mockRestore()
   })
 
+  // The clock of the process had stopped: two more were allowed while two ran.
+  it('stay its own after the machine has slept', async () => {
+    const limiter = limiterOn(modelStore(clock), 1)
+    const slot = await limiter.acquire('a')
+    clock.advance(3_600_000)
+    vi.setSystemTime(Date.now() + 3_600_000)
+    expect([(await limiter.acquire('a')).allowed, slot.isLost]).toEqual([false, false])
+  })
+
   it('are lost if another process has them, and release nothing then', async () => {
     const store = modelStore(clock)
     const onLost = vi.fn()

@@ -26,6 +26,8 @@ class Heartbeat {
   /** Each with the time of its last renewal, the earliest first. */
   readonly #renewedMs = new Map<Holding, number>()
   #stop: (() => void) | undefined
+  /** How far the system's clock is ahead of that of the process: a machine that sleeps stops the latter. */
+  #aheadMs = aheadMs()
 
   constructor(ttl: Micros) {
     this.#everyMs = ttl / 1000 / BEATS
@@ -40,7 +42,8 @@ class Heartbeat {
   /** Renews the slots that are due, or were renewed `atLeastMs` ago. */
   beat(atLeastMs: number = this.#everyMs / 2): void {
     const now = monotonicMs()
-    for (const [holding, renewedMs] of this.#renewedMs) {
+    // A copy: those that are renewed come last, and would be renewed again.
+    for (const [holding, renewedMs] of [...this.#renewedMs]) {
       if (now - renewedMs < atLeastMs) break
       this.#renewedMs.delete(holding)
       this.#renewedMs.set(holding, now)
@@ -50,7 +53,9 @@ class Heartbeat {
 
   /** Renews the slots of a process that was stopped for so long that others may soon have them. */
   catchUp(): void {
-    this.beat(2 * this.#everyMs)
+    const jumpedMs = aheadMs() - this.#aheadMs
+    this.#aheadMs += jumpedMs
+    this.beat(jumpedMs > this.#everyMs ? 0 : 2 * this.#everyMs)
   }
 
   #renew(holding: Holding): void {
@@ -79,6 +84,8 @@ class Heartbeat {
     )
   }
 }
+
+const aheadMs = (): number => Date.now() - monotonicMs()
 
 const heartbeats = (): Map<Micros, Heartbeat> => processState('heartbeats', () => new Map())
 

@@ -98,7 +98,7 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
 const settlingIsMissing = (): QuotaError =>
   new QuotaError(
     'ERR_SPILLWAY_OPTION',
-    'inFlight needs the feature settling, which learns when a response has ended: createRateLimit(settling, anyQuota).',
+    'inFlight needs the feature settling, which learns when a response has ended: createRateLimit(settling).',
   )
 
 /** Warns that a request goes on without the slots that it held. */
