@@ -47,8 +47,8 @@ const mutants: Readonly<Record<string, readonly [text: string, replacement: stri
     'slots are acquired beside those in use',
   ],
   'renews what was cleared away': [
-    'return [0, base];\n  const isNamed',
-    'return [id, { last, slots: [...slots2, id, now + ttl] }];\n  const isNamed',
+    'return [0, base];\n  return [id, { last, slots: slots2.map',
+    'return [id, { last, slots: [...slots2, id, now + ttl] }];\n  return [id, { last, slots: slots2.map',
     'a renewal renews its own slots that are left, and no others',
   ],
   'renews all slots': [
@@ -73,7 +73,7 @@ const mutants: Readonly<Record<string, readonly [text: string, replacement: stri
     'all slots are free again after their time to live',
   ],
   'writes what was denied': [
-    'kept: base === state || state === void 0 ? state : base\n  };\n}\nfunction usedIn',
+    'kept: state === void 0 ? void 0 : base\n  };\n}\nfunction usedIn',
     'kept: next\n  };\n}\nfunction usedIn',
     'a denial leaves the slots',
   ],

@@ -69,8 +69,8 @@ export function slots(state: SlotsState | undefined, now: Micros, step: SlotsSte
     base,
     next,
     id: first,
-    taken: next === base && base === state ? state : state === undefined && first === 0 ? undefined : next,
-    kept: base === state || state === undefined ? state : base,
+    taken: state === undefined && first === 0 ? undefined : next,
+    kept: state === undefined ? undefined : base,
   }
 }
 
@@ -104,8 +104,8 @@ function acquire(base: SlotsState, now: Micros, used: number, step: SlotsStep): 
 
 function renew(base: SlotsState, now: Micros, { id, increment, ttl }: SlotsStep): readonly [number, SlotsState] {
   const { last, slots } = base
-  if (!slots.some((each, i) => i % 2 === 0 && each >= id && each < id + increment)) return [0, base]
   const isNamed = (i: number): boolean => (slots[i] as number) >= id && (slots[i] as number) < id + increment
+  if (!slots.some((_, i) => i % 2 === 0 && isNamed(i))) return [0, base]
   return [id, { last, slots: slots.map((each, i) => (i % 2 === 1 && isNamed(i - 1) ? now + ttl : each)) }]
 }
 

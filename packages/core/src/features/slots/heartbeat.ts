@@ -42,9 +42,11 @@ class Heartbeat {
   /** Renews the slots that are due, or were renewed `atLeastMs` ago. */
   beat(atLeastMs: number = this.#everyMs / 2): void {
     const now = monotonicMs()
-    // A copy: those that are renewed come last, and would be renewed again.
-    for (const [holding, renewedMs] of [...this.#renewedMs]) {
-      if (now - renewedMs < atLeastMs) break
+    // Those that are renewed come last. A copy of the map would cost each request all slots of the process.
+    let left = this.#renewedMs.size
+    for (const [holding, renewedMs] of this.#renewedMs) {
+      if (left === 0 || now - renewedMs < atLeastMs) break
+      left -= 1
       this.#renewedMs.delete(holding)
       this.#renewedMs.set(holding, now)
       this.#renew(holding)

@@ -32,7 +32,7 @@ function itemOf({ policy: [header], rest }: HeaderItem, { limit }: Quota): Heade
 }
 
 /** Whether a policy may have slots: its quota may be chosen by request. */
-const mayHold = <R, S>({ policy }: Pick<CompiledPolicy<R, S>, 'policy'>): boolean =>
+const mayHold = <R, S>({ policy }: CompiledPolicy<R, S>): boolean =>
   policy === undefined || policy.quota.kernel === 'slots'
 
 function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
@@ -54,7 +54,7 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
     const { logger, names, reader } = setup
     // The adapter reports the end of a response to what corrects its cost.
     const isReported = names.limiter.includes('refundIf')
-    if (!isReported && policies.some(({ policy }) => policy && mayHold({ policy }))) throw settlingIsMissing()
+    if (!isReported && policies.some(({ policy }) => policy?.quota.kernel === 'slots')) throw settlingIsMissing()
     const onLost = warnsOfLoss(logger)
     return (parts, acquisition) => {
       const draft = judge(parts, acquisition)
@@ -72,12 +72,12 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
         return draft
       }
       // Not all servers report the end of a response that has no reader any more.
-      let isJudged = false
+      let isHeld = false
       const stop = reader.onClientClosed(parts.request, () => {
         // A request whose client has left by now is discarded.
-        if (isJudged) void release()
+        if (isHeld) void release()
       })
-      isJudged = true
+      isHeld = true
       return {
         ...draft,
         after: async (...ended) => {
@@ -85,7 +85,7 @@ function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
           await Promise.all([release(), after?.(...ended)])
         },
         discard: () => {
-          isJudged = false
+          isHeld = false
           stop()
           for (const each of held) void andThen(each, (known) => known?.abandon())
           discard()
