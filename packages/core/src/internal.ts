@@ -11,14 +11,24 @@ export { FIRST, type Log, logOf, stateOf } from './algorithms/stored-log.ts'
 export { checkKey, maxCharge, maxUnits, needsUnits } from './algorithms/verbs.ts'
 export { calledByHand, hasMethod } from './common/by-hand.ts'
 export { digester, hash32, hasKnownHashes, hasKnownIndexHashes, smallDigester } from './common/digest.ts'
-export { formatThrown, formatValue, markUnsent, type WarningCode, withLate, withoutLink } from './common/errors.ts'
+export {
+  formatThrown,
+  formatValue,
+  invalidOption,
+  markUnsent,
+  type WarningCode,
+  withLate,
+  withoutLink,
+} from './common/errors.ts'
 export { evictOldest } from './common/eviction.ts'
 export { checkOptions } from './common/guess.ts'
 export { inTime } from './common/in-time.ts'
+export { diagnosticsChannel, notify } from './common/listener.ts'
 export { andThen, type MaybePromise, maybePromise } from './common/maybe-promise.ts'
 export { oncePer } from './common/once-per.ts'
 export { checkBoolean, checkCount, checkFunctions, checkNames, checkObject, givenOptions } from './common/options.ts'
 export { processState } from './common/process-state.ts'
+export { checkSignal } from './common/signal.ts'
 export { checkTime, DEADLINE, LONGEST } from './common/time.ts'
 export { checkLogger, loggerOf, setLogger, warnOnce } from './common/warn.ts'
 export { LONGEST_STEP, MOST_RETURNED } from './kernels/bucket.ts'

@@ -1,9 +1,9 @@
 import { type Outgoing, UPGRADED, whenAnswered, whenClosed } from '@spillway/core/http'
-import { checkFunctions, hasMethod } from '@spillway/core/internal'
-import { configOf, invalid, OPTIONS, type ShedderOptions } from './options.ts'
+import { checkFunctions, hasMethod, invalidOption } from '@spillway/core/internal'
+import { configOf, OPTIONS, type ShedderOptions } from './options.ts'
 import type { Drop, Permit } from './permit.ts'
 import type { Priority } from './queue/waiter.ts'
-import { type CallOptions, checkCall, type Shedder, shedderOf } from './shedder.ts'
+import { type CallOptions, type Shedder, shedderOf } from './shedder.ts'
 
 /** The options of `shed`: those of `shedder`, and what is read of a request. */
 export interface ShedOptions<R> extends ShedderOptions, RequestOptions<R> {}
@@ -37,10 +37,10 @@ export function httpShedder<R>(options: ShedOptions<R>): HttpShedder<R> {
   const config = configOf('shed', options as ShedderOptions, ['priority', 'fairBy', 'shedder'])
   const { priority, fairBy, shedder = shedderOf(config) } = options
   checkFunctions(options, ['priority', 'fairBy'])
-  if (!hasMethod(shedder, 'enter')) throw invalid('shedder must be made by shedder({ … })', shedder)
+  if (!hasMethod(shedder, 'enter')) throw invalidOption('shedder must be made by shedder({ … })', shedder)
   const own = OPTIONS.find((name) => options[name] !== undefined)
   if (options.shedder && own)
-    throw invalid(
+    throw invalidOption(
       `${own} is an option of the shedder: write shedder({ ${own}: … }), and shed({ shedder })`,
       options[own],
     )
@@ -48,9 +48,7 @@ export function httpShedder<R>(options: ShedOptions<R>): HttpShedder<R> {
     shedder,
     callOf: (request) => {
       const key = fairBy?.(request)
-      const call = { priority: priority?.(request) ?? 'default', ...(key !== undefined && { key }) }
-      checkCall(call)
-      return call
+      return { priority: priority?.(request) ?? 'default', ...(key !== undefined && { key }) }
     },
   }
 }

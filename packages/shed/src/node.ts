@@ -15,7 +15,7 @@ import type { CallOptions, Shedder } from './shedder.ts'
 
 /** Middleware for the requests of a Node server, with the shedder that decides about them. */
 export interface Shed<R> {
-  /** Calls `next` if the request may go ahead, and answers it with 503 otherwise. */
+  /** Calls `next` if the request is allowed, and answers it with 503 otherwise. */
   (request: R, response: unknown, next: NodeNext): void
   readonly shedder: Shedder
 }

@@ -1,5 +1,5 @@
-import { type Duration, type Logger, micros, QuotaError } from '@spillway/core'
-import { checkCount, checkFunctions, checkLogger, checkOptions, formatValue } from '@spillway/core/internal'
+import { type Duration, type Logger, micros } from '@spillway/core'
+import { checkCount, checkFunctions, checkLogger, checkOptions, invalidOption } from '@spillway/core/internal'
 import { type Adaptive, adaptive } from './adaptive.ts'
 import type { Clock } from './gate.ts'
 import type { ShedEvent } from './report.ts'
@@ -99,11 +99,11 @@ export function configOf(where: string, options: ShedderOptions, others: readonl
   const targetMs = micros(options.target ?? '5ms', 'target') / 1_000
   const intervalMs = micros(options.interval ?? '100ms', 'interval') / 1_000
   if (intervalMs < 2 * targetMs)
-    throw invalid(`interval must be twice the target, ${2 * targetMs} ms, or longer`, options.interval ?? '100ms')
+    throw invalidOption(`interval must be twice the target, ${2 * targetMs} ms, or longer`, options.interval ?? '100ms')
   if (typeof reserve !== 'number' || !(reserve >= 0 && reserve <= 0.9))
-    throw invalid('reserve must be a share of the limit, 0 to 0.9', reserve)
+    throw invalidOption('reserve must be a share of the limit, 0 to 0.9', reserve)
   if (typeof clock?.now !== 'function' || typeof clock.after !== 'function')
-    throw invalid('clock must have now(), which returns milliseconds, and after(ms, callback)', clock)
+    throw invalidOption('clock must have now(), which returns milliseconds, and after(ms, callback)', clock)
   return {
     limit: checkLimit(limit),
     queue: checkCount('queue', queue, 0),
@@ -121,8 +121,5 @@ export function configOf(where: string, options: ShedderOptions, others: readonl
 function checkLimit(limit: unknown): Adaptive | number {
   if (typeof limit === 'number') return checkCount('limit', limit, 1)
   if ((limit as Adaptive | null)?.kind === 'adaptive') return limit as Adaptive
-  throw invalid('limit must be adaptive({ min, max, initial }), or a whole number of calls at once', limit)
+  throw invalidOption('limit must be adaptive({ min, max, initial }), or a whole number of calls at once', limit)
 }
-
-export const invalid = (rule: string, value: unknown): QuotaError =>
-  new QuotaError('ERR_SPILLWAY_OPTION', `${rule}; got ${formatValue(value)}.`)

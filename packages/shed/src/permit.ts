@@ -1,7 +1,7 @@
 import type { Ending, Flight } from './gate.ts'
 import type { DropReason } from './queue/waiter.ts'
 
-/** A call that may go ahead. It is in flight until it ends, by one of the methods: only the first counts. */
+/** A call that is allowed. It is in flight until it ends, by one of the methods: only the first counts. */
 export interface Permit extends AsyncDisposable {
   readonly allowed: true
   /** How long it has waited in the queue. */
@@ -18,7 +18,7 @@ export interface Permit extends AsyncDisposable {
 export interface Drop extends AsyncDisposable {
   readonly allowed: false
   readonly reason: DropReason
-  /** What to tell the client to wait. No wait is certain to be enough. */
+  /** The wait to propose to the client. No wait is certain to be enough. */
   readonly retryAfterMs: number
 }
 
@@ -30,7 +30,7 @@ export class OverloadError extends Error {
   readonly code = 'ERR_SPILLWAY_OVERLOAD'
   /** Why the call was dropped. */
   readonly reason: DropReason
-  /** What to tell the client to wait. No wait is certain to be enough. */
+  /** The wait to propose to the client. No wait is certain to be enough. */
   readonly retryAfterMs: number
 
   constructor({ reason, retryAfterMs }: Pick<Drop, 'reason' | 'retryAfterMs'>) {

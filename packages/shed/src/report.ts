@@ -1,10 +1,10 @@
 import type { Logger } from '@spillway/core'
-import { formatThrown, maybePromise, warnOnce } from '@spillway/core/internal'
+import { diagnosticsChannel, notify } from '@spillway/core/internal'
 import type { DropReason, Priority } from './queue/waiter.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:shed`. */
 export interface ShedEvent {
-  /** Whether the call goes ahead. */
+  /** Whether the call is in flight. */
   readonly allowed: boolean
   /** Why the call was dropped; undefined if it was not. */
   readonly reason: DropReason | undefined
@@ -20,16 +20,6 @@ export interface ShedEvent {
   readonly queued: number
 }
 
-interface Channel {
-  readonly hasSubscribers: boolean
-  publish(message: unknown): void
-}
-
-// Not imported, because edge runtimes do not have the module.
-declare const process:
-  | { getBuiltinModule?: (name: string) => { channel(name: string): Channel } | undefined }
-  | undefined
-
 /** Reports decisions. A listener that throws does not affect the call. */
 export interface Reporter {
   readonly isHeard: boolean
@@ -37,23 +27,14 @@ export interface Reporter {
 }
 
 export function reporter(listener: ((event: ShedEvent) => unknown) | undefined, logger: Logger): Reporter {
-  const node = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('node:diagnostics_channel')
-  const channel = node?.channel('spillway:shed')
-  const warn = (thrown: unknown): void =>
-    warnOnce(logger, 'WARN_SPILLWAY_LISTENER', 'onDecision threw: ', formatThrown(thrown))
+  const channel = diagnosticsChannel('spillway:shed')
   return {
     get isHeard(): boolean {
       return listener !== undefined || channel?.hasSubscribers === true
     },
     report(event) {
       if (channel?.hasSubscribers) channel.publish(event)
-      if (listener === undefined) return
-      try {
-        const returned = maybePromise(listener(event))
-        if (returned instanceof Promise) returned.catch(warn)
-      } catch (thrown) {
-        warn(thrown)
-      }
+      if (listener) notify('onDecision', listener, event, logger)
     },
   }
 }

@@ -1,11 +1,11 @@
 import type { Signal } from '@spillway/core'
-import { checkOptions, hasMethod } from '@spillway/core/internal'
+import { checkOptions, checkSignal, invalidOption } from '@spillway/core/internal'
 import { type Flight, Gate } from './gate.ts'
 import { AdaptiveLimit } from './limit/adaptive-limit.ts'
 import { FixedLimit } from './limit/limit.ts'
 import { nodeLoop } from './load/loop.ts'
 import { Pressure } from './load/pressure.ts'
-import { type Config, configOf, invalid, type ShedderOptions } from './options.ts'
+import { type Config, configOf, type ShedderOptions } from './options.ts'
 import { type Drop, dropOf, OverloadError, type Permit, permitOf } from './permit.ts'
 import { Queue } from './queue/queue.ts'
 import { type DropReason, PRIORITIES, type Priority } from './queue/waiter.ts'
@@ -138,7 +138,7 @@ export function shedderOf(config: Config): Shedder {
     enter,
     acquire,
     async run(work, call = {}) {
-      if (typeof work !== 'function') throw invalid('run takes a function', work)
+      if (typeof work !== 'function') throw invalidOption('run takes a function', work)
       const permit = await acquire(call)
       if (!permit.allowed) throw new OverloadError(permit)
       try {
@@ -164,18 +164,9 @@ export function shedderOf(config: Config): Shedder {
 }
 
 /** Checks what is known about a call. Returns the index of its priority. */
-export function checkCall({ priority = 'default', key }: Omit<CallOptions, 'signal'>): number {
+function checkCall({ priority = 'default', key }: Omit<CallOptions, 'signal'>): number {
   const tier = PRIORITIES.indexOf(priority)
-  if (tier < 0) throw invalid("priority must be 'critical', 'default' or 'sheddable'", priority)
-  if (key !== undefined && typeof key !== 'string') throw invalid('the key of a call must be a text', key)
+  if (tier < 0) throw invalidOption("priority must be 'critical', 'default' or 'sheddable'", priority)
+  if (key !== undefined && typeof key !== 'string') throw invalidOption('the key of a call must be a text', key)
   return tier
-}
-
-function checkSignal(signal: unknown): Signal | undefined {
-  if (
-    signal === undefined ||
-    (typeof (signal as Partial<Signal>)?.aborted === 'boolean' && hasMethod(signal, 'removeEventListener'))
-  )
-    return signal as Signal | undefined
-  throw invalid('signal must be an AbortSignal, such as the signal of an AbortController', signal)
 }

@@ -64,7 +64,7 @@ test('a request beyond the limit is answered with 503, and when to try again', a
   expect(overload.stats()).toMatchObject({ allowed: 1, dropped: { 'concurrency-limit': 1 } })
 })
 
-test('a request that waits goes ahead when another one ends', async () => {
+test('a request that waits is allowed when another one ends', async () => {
   const overload = shedder({ limit: 1, interval: '1h' })
   const { handler, waiting } = held(overload)
   const url = `http://127.0.0.1:${await portOf(createServer(handler))}`

@@ -13,3 +13,20 @@ export function notify<E>(name: string, listener: (event: E) => unknown, event: 
     warnOfListener(error)
   }
 }
+
+/** A channel of `node:diagnostics_channel`. */
+export interface Channel {
+  readonly hasSubscribers: boolean
+  publish(message: unknown): void
+}
+
+// Not imported, because edge runtimes do not have the module.
+declare const process:
+  | { getBuiltinModule?: (name: string) => { channel(name: string): Channel } | undefined }
+  | undefined
+
+/** The channel of a name; undefined if the runtime has none. */
+export function diagnosticsChannel(name: string): Channel | undefined {
+  if (typeof process === 'undefined') return undefined
+  return process.getBuiltinModule?.('node:diagnostics_channel')?.channel(name)
+}

@@ -1,3 +1,4 @@
+import { invalidOption } from './errors.ts'
 import { sharedListeners } from './shared-listeners.ts'
 
 /** The part of an `AbortSignal` that is used. */
@@ -18,4 +19,13 @@ export function whenAborted(signal: Signal, listener: () => void): () => void {
   if (!signal.aborted) return onAbort(signal, listener)
   listener()
   return () => {}
+}
+
+/** Checks an `AbortSignal`. */
+export function checkSignal(signal: unknown): Signal | undefined {
+  if (signal === undefined) return undefined
+  const { aborted, addEventListener, removeEventListener } = signal as Partial<Signal>
+  const methods = [addEventListener, removeEventListener]
+  if (typeof aborted === 'boolean' && methods.every((method) => typeof method === 'function')) return signal as Signal
+  throw invalidOption('signal must be an AbortSignal, such as the signal of an AbortController', signal)
 }

@@ -3,6 +3,7 @@ import type { Verb } from '../algorithms/step-options.ts'
 import { checkKey, checkUnits } from '../algorithms/verbs.ts'
 import { checkOptions } from '../common/guess.ts'
 import { andThen, type MaybePromise, promised } from '../common/maybe-promise.ts'
+import { checkSignal } from '../common/signal.ts'
 import type { Duration } from '../common/time.ts'
 import { decideNow } from '../policies/acquisition.ts'
 import { actualsOf, type Costs } from '../policies/costs.ts'
@@ -16,7 +17,7 @@ import type { KeyList, ListOptions } from './list-types.ts'
 import { maxWaitMicros, type Reservation, type ReserveOptions, reserveFor } from './reservation.ts'
 import { resetAllOf, resetKey } from './reset.ts'
 import { consumeUpToOf, type UpToDecision } from './up-to.ts'
-import { checkSignal, type WaitOptions, waitFor } from './wait.ts'
+import { type WaitOptions, waitFor } from './wait.ts'
 
 // The verbs of a limiter by its internals: methods of rateLimiter, and functions of the lean entry.
 

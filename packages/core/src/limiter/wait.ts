@@ -1,6 +1,5 @@
 import type { Decision } from '../algorithms/decision.ts'
 import type { OnClientClosed } from '../common/client-closed.ts'
-import { invalidOption } from '../common/errors.ts'
 import { type Signal, whenAborted } from '../common/signal.ts'
 import type { Micros } from '../common/time.ts'
 import { rollback } from '../policies/correct.ts'
@@ -22,14 +21,11 @@ export interface WaitOptions extends ReserveOptions {
   readonly signal?: Signal
 }
 
-/** Checks an `AbortSignal`. */
-export function checkSignal(signal: unknown): Signal | undefined {
-  if (signal === undefined) return undefined
-  const { aborted, addEventListener, removeEventListener } = signal as Partial<Signal>
-  const methods = [addEventListener, removeEventListener]
-  if (typeof aborted === 'boolean' && methods.every((method) => typeof method === 'function')) return signal as Signal
-  throw invalidOption('signal must be an AbortSignal, such as the signal of an AbortController', signal)
-}
+/** Calls back when a signal aborts; never without one. */
+export const leavingBy =
+  (signal: Signal | undefined): OnClientClosed =>
+  (leave) =>
+    signal ? whenAborted(signal, leave) : () => {}
 
 /**
  * Resolves when it is the caller's turn, in the order of the calls. Rejects at once with a `RateLimitedError` if the wait is
@@ -41,8 +37,7 @@ export async function waitFor(
   signal: Signal | undefined,
 ): Promise<Decision> {
   if (signal?.aborted) throw signal.reason
-  const onLeave: OnClientClosed = (leave) => (signal ? whenAborted(signal, leave) : () => {})
-  const acquisition = await acquireTurn(checks, maxWaitMicros, onLeave)
+  const acquisition = await acquireTurn(checks, maxWaitMicros, leavingBy(signal))
   if (acquisition === undefined) throw signal?.reason
   const { decision } = acquisition
   if (!decision.allowed) throw deniedError(decision, checks)

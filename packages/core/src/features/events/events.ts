@@ -1,5 +1,5 @@
 import type { Decision } from '../../algorithms/decision.ts'
-import { notify } from '../../common/listener.ts'
+import { type Channel, diagnosticsChannel, notify } from '../../common/listener.ts'
 import type { Logger } from '../../common/warn.ts'
 
 /** A decision as it is reported, to `onDecision` and on the diagnostics channel `spillway:decision`. */
@@ -14,23 +14,8 @@ export interface DecisionEvent<R, Name extends string = string> {
   readonly mode: 'enforce' | 'shadow'
 }
 
-interface Channel {
-  readonly hasSubscribers: boolean
-  publish(message: unknown): void
-}
-
-// Not imported, because edge runtimes do not have the module.
-declare const process:
-  | { getBuiltinModule?: (name: string) => { channel(name: string): Channel } | undefined }
-  | undefined
-
 /** The channel of decisions; undefined if the runtime has none. */
-export const channel: Channel | undefined = /* @__PURE__ */ diagnosticsChannel()
-
-function diagnosticsChannel(): Channel | undefined {
-  if (typeof process === 'undefined') return undefined
-  return process.getBuiltinModule?.('node:diagnostics_channel')?.channel('spillway:decision')
-}
+export const channel: Channel | undefined = /* @__PURE__ */ diagnosticsChannel('spillway:decision')
 
 /** Reports a decision to `onDecision` and to subscribers of the diagnostics channel. */
 export type Reporter<R> = (decision: Decision, key: string, request: R, mode: DecisionEvent<R>['mode']) => void

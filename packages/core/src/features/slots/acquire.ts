@@ -1,15 +1,14 @@
-import type { OnClientClosed } from '../../common/client-closed.ts'
 import { QuotaError } from '../../common/errors.ts'
 import { checkOptions } from '../../common/guess.ts'
 import { notify } from '../../common/listener.ts'
 import { checkFunctions } from '../../common/options.ts'
-import { whenAborted } from '../../common/signal.ts'
+import { checkSignal } from '../../common/signal.ts'
 import { type LimiterInternals, notALimiter } from '../../limiter/internals.ts'
 import { internalsOf } from '../../limiter/internals-of.ts'
 import type { LeanLimiter } from '../../limiter/lean-limiter-types.ts'
 import { maxWaitMicros } from '../../limiter/reservation.ts'
 import type { AcquireOptions, Slot, SlotHolder } from '../../limiter/slot-holder.ts'
-import { acquireTurn, checkSignal } from '../../limiter/wait.ts'
+import { acquireTurn, leavingBy } from '../../limiter/wait.ts'
 import { acquire as acquireNow } from '../../policies/acquisition.ts'
 import { rollback } from '../../policies/correct.ts'
 import type { Acquisition } from '../../policies/policy.ts'
@@ -38,8 +37,9 @@ async function acquireSlots(own: LimiterInternals, key: string, options: Acquire
   const checks = own.checksOf(await own.active().forKey(key), 'consume', key, options.cost ?? 1)
   if (!checks.some(isSlots)) throw noSlots()
   catchUp()
-  const onLeave: OnClientClosed = (leave) => (signal ? whenAborted(signal, leave) : () => {})
-  const acquisition = await (maxWait === 0 ? acquireNow('consume', checks) : acquireTurn(checks, maxWait, onLeave))
+  const acquisition = await (maxWait === 0
+    ? acquireNow('consume', checks)
+    : acquireTurn(checks, maxWait, leavingBy(signal)))
   if (acquisition !== undefined && !signal?.aborted) return slotOf(acquisition, own, options)
   if (acquisition !== undefined) await rollback(acquisition)
   throw signal?.reason
