@@ -157,17 +157,17 @@ describe('slots of a process that was stopped', () => {
     const store = modelStore(clock)
     const onLost = vi.fn()
     const limiter = limiterOn(store, 1)
-    const [told, warned] = [await limiter.acquire('a', { onLost }), await limiter.acquire('b')]
+    const [heard, warned] = [await limiter.acquire('a', { onLost }), await limiter.acquire('b')]
     clock.advance(31_000)
     const other = rateLimiter({ name: 'default', quota: inFlight(1), store, logger })
     logger.warn.mockClear()
     expect(await allowed([other.consume('a'), other.consume('b')])).toEqual([true, true])
     await vi.advanceTimersByTimeAsync(10_000)
-    expect([told.isLost, warned.isLost, onLost.mock.calls.length]).toEqual([true, true, 1])
+    expect([heard.isLost, warned.isLost, onLost.mock.calls.length]).toEqual([true, true, 1])
     expect(logger.warn.mock.calls.map(([text]) => text)).toEqual([
       expect.stringContaining('a request lost its slot while it was running: policy "default"'),
     ])
-    await told.release()
+    await heard.release()
     expect((await other.consume('a')).allowed).toBe(false)
   })
 })
@@ -245,7 +245,7 @@ describe('callers that wait for a slot', () => {
     expect((await limiter.peek('a')).remaining).toBe(1)
   })
 
-  it('are told by `wait` that no slot was free, without a wait that is not known', async () => {
+  it('get an error of `wait` that names no wait, as none is known', async () => {
     const limiter = limiterOn(modelStore(clock), 1)
     await limiter.acquire('a')
     const waiting = expect(limiter.wait('a', { maxWait: '2s' })).rejects.toThrow(

@@ -20,7 +20,7 @@ export interface Holder {
   readonly clockOffMs: number
 }
 
-/** What a process is told: to acquire, to release all, or to do both for so many milliseconds. */
+/** An order to a process: acquire, release all, or do both for so many milliseconds. */
 export type Order = 'acquire' | 'release' | number
 
 let server: Redis
