@@ -15,7 +15,7 @@ export interface MetaFramework {
 }
 
 const REACT = { react: '19.3.1', 'react-dom': '19.3.1' }
-const OURS = { '@spillway/fetch': '^0.0.0' }
+const OURS = { '@spillway/fetch': 'latest' }
 
 export const metaFrameworks: readonly MetaFramework[] = [
   {
@@ -104,7 +104,7 @@ export default { plugins: [sveltekit({ adapter: adapter() })] }
   },
   {
     name: 'Nuxt 4',
-    dependencies: { '@spillway/h3': '^0.0.0', nuxt: '4.5.2' },
+    dependencies: { '@spillway/h3': 'latest', nuxt: '4.5.2' },
     files: { 'app/app.vue': '<template><p>page</p></template>\n' },
     samples: { 'meta-frameworks/limit.ts': 'server/middleware/limit.ts' },
     build: ['node_modules/nuxt/bin/nuxt.mjs', 'build'],
@@ -114,7 +114,7 @@ export default { plugins: [sveltekit({ adapter: adapter() })] }
   },
   {
     name: 'Nitro 3',
-    dependencies: { '@spillway/h3': '^0.0.0', nitro: '3.0.0' },
+    dependencies: { '@spillway/h3': 'latest', nitro: '3.0.0' },
     files: {
       'nitro.config.js': "export default { srcDir: 'server' }\n",
       'server/middleware/limit.js':

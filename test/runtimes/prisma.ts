@@ -39,7 +39,7 @@ export async function inPrisma(folder: string, registry: Registry, node: Runtime
   const cwd = join(folder, 'by Prisma')
   mkdirSync(cwd)
   const dependencies = {
-    ...Object.fromEntries(['conformance', 'core', 'postgres'].map((name) => [`@spillway/${name}`, '^0.0.0'])),
+    ...Object.fromEntries(['conformance', 'core', 'postgres'].map((name) => [`@spillway/${name}`, 'latest'])),
     ...Object.fromEntries(['@prisma/adapter-pg', '@prisma/client', 'prisma'].map((name) => [name, VERSION])),
     pg: versionOf('pg'),
   }
