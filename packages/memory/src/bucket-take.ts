@@ -77,7 +77,7 @@ const committing =
     slots: Slots,
     earlies: Earlies,
     increment: Micros,
-    parts: Parts,
+    { scale, increment: parts }: Parts,
     taken: Taken,
     early: Reused<Early>,
     found: Found,
@@ -85,23 +85,22 @@ const committing =
   ): PreparedTake['commit'] =>
   (allowed) => {
     if (found.slot === GENERAL) return general.commit(allowed)
-    if (allowed) advance(taken, early, increment, parts.increment, parts.scale)
-    else advance(taken, early, 0, 0, parts.scale)
+    let tat = allowed ? taken.base + increment : taken.base
+    if (scale !== 1) tat -= carryOf(early, allowed ? parts : 0, scale)
+    taken.tat = tat
     if (!allowed) return taken
-    const { tat, now } = taken
-    const slot = found.slot < 0 ? states.insert(found.key, tat - now, now) : found.slot
+    const slot = found.slot < 0 ? states.insert(found.key, tat - taken.now, taken.now) : found.slot
     slots.move(slot, tat)
     if (earlies.scale !== 1) earlies.set(slot, early.tat)
     return taken
   }
 
-/** Writes when a bucket is full after it gave so many microseconds, and parts of one. */
-function advance(taken: Taken, early: Reused<Early>, micros: Micros, parts: number, scale: number): void {
-  taken.tat = taken.base + micros
-  if (scale === 1) return
+/** Writes by how many parts of a microsecond a bucket is full earlier, after it gave some; the microseconds that they fill. */
+function carryOf(early: Reused<Early>, parts: number, scale: number): number {
   const sum = early.base + parts
-  early.tat = sum < scale ? sum : sum - scale
-  if (sum >= scale) taken.tat--
+  const carry = sum < scale ? 0 : 1
+  early.tat = sum - carry * scale
+  return carry
 }
 
 /** The most common take and state: small enough for engines to inline it, and then to allocate no numbers. */
