@@ -1,10 +1,11 @@
-// The published results: docs/performance.md, its charts, and the numbers in the README.
+// The published results: docs/performance.md and its charts, the numbers of docs/comparison.md, bench/RESULTS.md and TARGETS.md.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { barChart } from './bars.ts'
 import { lineChart } from './chart.ts'
+import { performancePage } from './performance.ts'
 import { answers, questionsText } from './questions.ts'
-import { quotedBars, readmeWith } from './quoted.ts'
+import { comparisonWith, quotedBars } from './quoted.ts'
 import type { Results } from './results.ts'
 import { asMarkdown, fold, markdownTable, type Row, reported, type Table } from './table.ts'
 import { reasonsOf, targetsText } from './targets.ts'
@@ -116,7 +117,7 @@ function section({ part, heading, text }: Section, results: Results): string[] {
     '',
     table.how,
     '',
-    ...(part === 'scale' ? [`![${table.title}](./${chartName(table)})`, ''] : []),
+    ...(part === 'scale' ? [`![${table.title}](../docs/${chartName(table)})`, ''] : []),
     ...(table.rows.length > LONG ? fold(`${table.rows.length} rows`, asMarkdown(table)) : [asMarkdown(table)]),
     ...reasonsOf(table),
   ])
@@ -148,33 +149,39 @@ function lru(results: Results): string[] {
 
 const HEADINGS = Object.fromEntries(SECTIONS.map(({ part, heading }) => [part, heading]))
 
-/** The page, whole: what readers ask first, what was aimed at, and the details. */
-export const performancePage = (results: Results): string =>
+const WRITTEN = '<!-- Written by `npm run bench`, from bench/results.json. -->'
+
+/** Every table, with its spread and the reasons for missed targets. */
+export const resultsPage = (results: Results): string =>
   [
-    '# Performance',
+    '# Results',
     '',
-    '<!-- Written by `npm run bench`, from bench/results.json. -->',
+    WRITTEN,
     '',
-    'The cost of a decision, compared with other limiters, measured by `npm run bench`. Shorter is better in every chart.',
-    '',
-    '![The cost of Spillway, divided by the cost of other limiters](./rivals.svg)',
-    '',
-    '## The rivals',
-    ...questionsText(results),
-    ...targetsText(results, HEADINGS),
-    '',
-    '## How it was measured',
+    'Every table that `npm run bench` prints. [Performance](../docs/performance.md) has what readers ask first.',
     '',
     'The numbers of a ratio were measured in one run; the parts of this page were measured separately. Compare ratios, because nanoseconds depend on the machine. Figures and bars are medians, with the middle half of the measurements in brackets, or as a line across the end of a bar. Lower is better in every column. The machine is virtual and shares its processors. Alternating turns and medians reduce that noise only in part, so that differences below 25 % mean little.',
+    ...questionsText(results),
     ...SECTIONS.flatMap((each) => section(each, results)),
     ...lru(results),
     '',
   ].join('\n')
 
+/** What was aimed at: how many targets are met, and which are missed. */
+export const targetsPage = (results: Results): string =>
+  ['# Targets', '', WRITTEN, ...targetsText(results, HEADINGS), ''].join('\n')
+
+/** The pages by their paths in the repository. */
+export const pages = (results: Results): Readonly<Record<string, string>> => ({
+  'docs/performance.md': performancePage(results),
+  'bench/RESULTS.md': resultsPage(results),
+  'bench/TARGETS.md': targetsPage(results),
+})
+
 /** Writes all of them. */
 export function writePages(results: Results): void {
-  const readme = new URL('README.md', root)
-  writeFileSync(readme, readmeWith(readFileSync(readme, 'utf8'), results))
-  writeFileSync(new URL('docs/performance.md', root), performancePage(results))
+  const comparison = new URL('docs/comparison.md', root)
+  writeFileSync(comparison, comparisonWith(readFileSync(comparison, 'utf8'), results))
+  for (const [path, page] of Object.entries(pages(results))) writeFileSync(new URL(path, root), page)
   for (const [name, chart] of Object.entries(charts(results))) writeFileSync(new URL(`docs/${name}`, root), chart)
 }

@@ -143,7 +143,7 @@ function barsOf({ part, tables, column }: Question, results: Results): readonly 
 const measured = (results: Results): readonly Question[] =>
   QUESTIONS.filter((question) => barsOf(question, results).length > 0)
 
-/** The charts by their file's names beside the page. */
+/** The charts by their file's names in docs/. */
 export const answers = (results: Results): Readonly<Record<string, string>> =>
   Object.fromEntries(
     measured(results).map((question) => [
@@ -156,7 +156,7 @@ export const answers = (results: Results): Readonly<Record<string, string>> =>
 export const questionsText = (results: Results): readonly string[] =>
   measured(results).flatMap(({ heading, axis, file }) => [
     '',
-    `### ${heading}`,
+    `## ${heading}`,
     '',
-    `![${heading} In ${axis}](./${file})`,
+    `![${heading} In ${axis}](../docs/${file})`,
   ])

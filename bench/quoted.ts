@@ -1,4 +1,4 @@
-// The results that the README quotes: other limiters as a table and as bars, and every algorithm.
+// The results that docs/comparison.md quotes: other limiters as a table and as bars, and every algorithm.
 
 import type { Bar } from './bars.ts'
 import type { Results } from './results.ts'
@@ -94,7 +94,7 @@ function isNoise(table: Table, { ours, theirs }: Quote): boolean {
   return our !== undefined && their !== undefined && our.low <= their.high && their.low <= our.high
 }
 
-/** What the README quotes about other limiters. */
+/** What is quoted about other limiters. */
 export const quotedBars = (results: Results): readonly Bar[] =>
   QUOTES.flatMap((quote) => {
     const { what, part, ours, theirs } = quote
@@ -128,7 +128,7 @@ function algorithms(results: Results): string {
   )
 }
 
-/** The tables of the README. */
+/** The tables of the page. */
 export const quoted = (results: Results): string => {
   const peers = quotedBars(results).map(({ what, peer, text }) => [what, peer, text])
   return `${markdownTable(['what', 'peer', 'Spillway ÷ peer'], peers, 2)}\n\n${algorithms(results)}`
@@ -136,6 +136,6 @@ export const quoted = (results: Results): string => {
 
 const MARKED = /(<!-- bench -->\n)[\s\S]*?\n?(<!-- \/bench -->)/
 
-/** The README with the tables that the results make. */
-export const readmeWith = (readme: string, results: Results): string =>
-  readme.replace(MARKED, (_, start: string, end: string) => `${start}${quoted(results)}\n${end}`)
+/** The page with the tables that the results make. */
+export const comparisonWith = (page: string, results: Results): string =>
+  page.replace(MARKED, (_, start: string, end: string) => `${start}${quoted(results)}\n${end}`)

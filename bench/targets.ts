@@ -48,14 +48,14 @@ export function targetsText(results: Results, headings: Readonly<Record<string, 
     list.length === 0 ? [] : ['', ...fold(summary, markdownTable(HEAD, list.map(rowOf), 2))]
   return [
     '',
-    '## Targets',
-    '',
     `Of ${aims.length} targets, ${reached.length} are met. A hand-written limiter misses some of the others, too.`,
     '',
     markdownTable(['', 'met', 'missed', 'of these, also hand-written'], counts),
     ...shown(reached, `${reached.length} targets that are met`),
     ...shown(failed, `${failed.length} targets that are missed, the furthest first`),
-    ...(failed.length === 0 ? [] : ['', 'The reasons for missed targets are below the tables that follow.']),
+    ...(failed.length === 0
+      ? []
+      : ['', 'The reasons for missed targets are below their tables in [the results](RESULTS.md).']),
   ]
 }
 

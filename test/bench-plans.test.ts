@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { performancePage } from '../bench/pages.ts'
+import { resultsPage } from '../bench/pages.ts'
 import { parts } from '../bench/parts.ts'
 import { plansTable } from '../bench/plans.ts'
 
@@ -29,6 +29,6 @@ test('its results are on the page of the performance', async () => {
     rows: [row],
     targets: [],
   }
-  const page = performancePage({ plans: { day: '2026-01-01', machine: 'a machine', tables: [table] } })
+  const page = resultsPage({ plans: { day: '2026-01-01', machine: 'a machine', tables: [table] } })
   expect(page).toMatch(/## Plans from a database[\s\S]*### The plan\n[\s\S]*cached, 1 % looked up/)
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { charts, performancePage } from '../bench/pages.ts'
+import { charts, pages } from '../bench/pages.ts'
 import { answers } from '../bench/questions.ts'
 import { quoted } from '../bench/quoted.ts'
 import { unexplained } from '../bench/reasons.ts'
@@ -9,31 +9,33 @@ import { readResults } from '../bench/results.ts'
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const results = readResults()
 
-test('docs/performance.md says what was measured', () => {
-  expect(read('docs/performance.md')).toBe(performancePage(results))
+test.each(Object.entries(pages(results)))('%s says what was measured', (path, page) => {
+  expect(read(path)).toBe(page)
 })
 
 test.each(Object.entries(charts(results)))('%s draws what was measured', (name, chart) => {
   expect(read(`docs/${name}`)).toBe(chart)
 })
 
-test('the README quotes what was measured', () => {
-  expect(read('README.md')).toContain(`<!-- bench -->\n${quoted(results)}\n<!-- /bench -->`)
+test('the comparison quotes what was measured', () => {
+  expect(read('docs/comparison.md')).toContain(`<!-- bench -->\n${quoted(results)}\n<!-- /bench -->`)
 })
 
-test('no measured part is left out of the page', () => {
-  const page = read('docs/performance.md')
+test('no measured part is left out of the results', () => {
+  const page = read('bench/RESULTS.md')
   const titles = Object.values(results).flatMap(({ tables }) => tables.map(({ title }) => title))
   expect(titles.filter((title) => !page.includes(`### ${title}\n`))).toEqual([])
 })
 
-test('the page begins with the rivals, and names what is missed after what is met', () => {
+test('the page has four numbers, what one notices, three charts, and where others are faster, in 1,200 words', () => {
   const page = read('docs/performance.md')
-  const order = ['(./rivals.svg)', '## The rivals', '## Targets', 'targets that are met<', 'targets that are missed']
-  const places = [...order, '## How it was measured', '## In memory'].map((part) => page.indexOf(part))
-  expect(places).not.toContain(-1)
-  expect(places).toEqual(places.toSorted((a, b) => a - b))
-  expect(page.indexOf('missed')).toBeGreaterThan(page.indexOf('## Targets'))
+  const [first = '', notice = '', behind = ''] = page.split('\n## ')
+  expect(first.match(/^\| [a-z].*\d/gm)).toHaveLength(4)
+  expect(notice).toMatch(/^Will I notice it\?/)
+  expect(notice.match(/!\[[^\]]+\]\(\.\/performance-/g)).toHaveLength(3)
+  expect(behind).toMatch(/^Where others are faster/)
+  expect(behind.match(/^\| .*\d/gm)?.length).toBeGreaterThan(3)
+  expect(page.split(/\s+/).length).toBeLessThan(1_200)
 })
 
 test('every missed target has a reason', () => {
