@@ -9,16 +9,16 @@ import { type First, firstDenial, firstsText } from './firsts.ts'
 import { installed } from './installs.ts'
 import { inJest } from './jest.ts'
 import { inMetaFrameworks } from './meta.ts'
+import { readTable, writeTable } from './page.ts'
 import { inPrisma } from './prisma.ts'
 import { makeProject } from './project.ts'
-import { readTable, writeTable } from './readme.ts'
 import { startRegistry } from './registry.ts'
 import { inRuntime, inWorkerd } from './rows.ts'
 import { runtimes } from './runtimes.ts'
 import { haveSameResults, type Row, tableOf } from './table.ts'
 
 // `npm run test:runtimes`: the packages as they would be published, installed by npm, in every runtime that they are
-// for. With `--write` what was run goes to the README.
+// for. With `--write` what was run goes to docs/runtimes.md.
 
 const servesHttp = ({ name }: Start): boolean => name !== 'No HTTP'
 
@@ -58,7 +58,7 @@ try {
   const passed = failures.length === 0
   if (passed && process.argv.includes('--write')) writeTable(table)
   else if (passed && !haveSameResults(readTable(), table))
-    failures.push('The table in README.md differs from these results: --write')
+    failures.push('The table in docs/runtimes.md differs from these results: --write')
   for (const failure of failures) console.error(`✗ ${failure}`)
   process.exitCode = failures.length === 0 ? 0 : 1
 } finally {
