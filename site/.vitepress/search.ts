@@ -13,13 +13,25 @@ export function boostDocument(id: string, term: string): number {
     forwarded: '/guides/keys',
     pm2: '/guides/stores',
     cors: '/guides/cors',
+    nextjs: '/examples/meta-frameworks',
+    ddos: '/faq',
+    comparison: '/comparison',
+    allowlist: '/guides/keys',
+    whitelist: '/guides/keys',
+    burst: '/algorithms',
+    quota: '/glossary',
+    down: '/guides/failure',
+    llm: '/examples/llm-tokens',
   }
   const page = answers[term.toLowerCase()]
   return page !== undefined && id.includes(page) ? 50 : 1
 }
 
 /** What visitors search for, in the words that pages may lack. */
-const TERMS = ['nestjs', 'throttle', 'brute', 'force', 'migrate', '429', 'forwarded', 'PM2', 'CORS']
+const TERMS = [
+  ...['nestjs', 'throttle', 'brute', 'force', 'migrate', '429', 'forwarded', 'PM2', 'CORS'],
+  ...['nextjs', 'DDoS', 'comparison', 'allowlist', 'whitelist', 'burst', 'quota', 'down', 'LLM'],
+]
 
 /** The searched words that a page answers, by its path on the site: they are added to its index. */
 export const wordsOf = (place: string): string =>

@@ -25,28 +25,8 @@ function folder(path: string): Item[] {
   return pages(...files, ...names.map((name) => `${path}/${name}/README.md`))
 }
 
-const GUIDES = [
-  'keys',
-  'cost',
-  'tiers',
-  'json-rules',
-  'headers',
-  'cors',
-  'stores',
-  'redis-eviction',
-  'scale',
-  'failure',
-  'overload',
-  'brute-force',
-  'billing',
-  'without-http',
-  'testing',
-  'simulation',
-  'edge',
-  'languages',
-  'production',
-  'troubleshooting',
-]
+const guides = (...names: readonly string[]): Item[] => pages(...names.map((name) => `docs/guides/${name}.md`))
+const readmes = (...names: readonly string[]): Item[] => pages(...names.map((name) => `packages/${name}/README.md`))
 
 const group = (text: string, items: Item[], collapsed = false): Item[] =>
   items.length === 0 ? [] : [{ text, items, collapsed }]
@@ -58,27 +38,30 @@ const isForUsers = ({ link = '' }: Item): boolean =>
 
 /** The sidebar of every page, read from the repository. */
 export const sidebar = (): Item[] => [
-  ...group('Get started', pages('docs/start.md', 'docs/playground.md')),
-  ...group('Guides', pages(...GUIDES.map((name) => `docs/guides/${name}.md`))),
-  ...group(
-    'Background',
-    pages(
-      'docs/options.md',
-      'docs/features.md',
-      'docs/algorithms.md',
-      'docs/errors.md',
-      'docs/comparison.md',
-      'docs/performance.md',
-      'docs/runtimes.md',
-      'docs/decisions.md',
-      'ARCHITECTURE.md',
-      'docs/internals.md',
-    ),
-  ),
+  ...group('Learn', [
+    ...pages('docs/start.md', 'docs/playground.md', 'docs/algorithms.md'),
+    ...guides('keys', 'cost', 'tiers', 'headers', 'brute-force', 'overload', 'without-http', 'testing'),
+    ...pages('docs/faq.md', 'docs/glossary.md'),
+  ]),
+  ...group('Recipes', [
+    ...pages('docs/recipes.md', 'examples/README.md'),
+    ...guides('billing', 'cors', 'edge', 'json-rules', 'languages'),
+  ]),
+  ...group('Stores', [
+    ...guides('stores', 'failure', 'scale', 'redis-eviction'),
+    ...readmes('redis', 'postgres', 'cloudflare'),
+  ]),
+  ...group('Operate', [
+    ...guides('production', 'troubleshooting', 'simulation'),
+    ...readmes('cli', 'admin', 'opentelemetry'),
+    ...pages('docs/performance.md', 'docs/comparison.md', 'docs/runtimes.md'),
+  ]),
+  ...group('API', pages('docs/options.md', 'docs/features.md', 'docs/errors.md')),
   ...group('Errors', folder('docs/errors'), true),
   ...group('Migrate', folder('docs/migration'), true),
   ...group('Packages', folder('packages'), true),
-  ...group('Examples', [...pages('examples/README.md'), ...folder('examples')], true),
+  ...group('Examples', folder('examples'), true),
+  ...group('Design', pages('docs/decisions.md', 'ARCHITECTURE.md', 'docs/internals.md'), true),
   ...group('Reference', reference.filter(isForUsers), true),
   ...group(
     'Reference for authors',

@@ -281,4 +281,13 @@ const ANSWERS = [
   ['429', '/guides/troubleshooting'],
   ['X-Forwarded-For', '/guides/keys'],
   ['PM2', '/guides/stores'],
+  ['nextjs', '/examples/meta-frameworks'],
+  ['ddos', '/faq'],
+  ['comparison', '/comparison'],
+  ['allowlist', '/guides/keys'],
+  ['whitelist', '/guides/keys'],
+  ['burst', '/algorithms'],
+  ['quota', '/glossary'],
+  ['redis down', '/guides/failure'],
+  ['llm', '/examples/llm-tokens'],
 ]
