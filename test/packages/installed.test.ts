@@ -39,6 +39,7 @@ const budgets: Readonly<Record<string, readonly [files: number, bytes: number, t
   postgres: [8, 214_000, 58_500],
   redis: [16, 193_000, 49_000],
   shed: [28, 101_000, 18_100],
+  stores: [10, 120_000, 30_000],
 }
 
 test.each(Object.entries(budgets))('@spillway/%s installs few files', (name, [files, bytes, tarball]) => {

@@ -1,6 +1,6 @@
 import { formatValue } from '@spillway/core/internal'
+import { answerBy, EARLIER_MS, TimeoutError, type Until, within } from '@spillway/stores/internal'
 import { errorOfClient, otherClient } from './other-clients.ts'
-import { EARLIER_MS, TimeoutError, type Until, within } from './until.ts'
 
 /** A statement. If it has a name, it is a prepared statement. */
 export interface PgQuery {
@@ -195,20 +195,6 @@ function releaseOnAnswer(answer: Promise<unknown>, release: (isHealthy: boolean)
     () => release(true),
     (error: unknown) => release(isUsableAfter(error)),
   )
-}
-
-/** Waits for an answer until a deadline. The timeout error has a promise of the late answer. */
-async function answerBy(until: Until, answer: Promise<readonly unknown[]>): Promise<readonly unknown[]> {
-  try {
-    return await within(until.endMs, answer)
-  } catch (error) {
-    throw error instanceof TimeoutError
-      ? new TimeoutError(
-          error.message,
-          answer.catch(() => undefined),
-        )
-      : error
-  }
 }
 
 /** The counters of a pool. */

@@ -1,3 +1,4 @@
+import { TimeoutError, type Until, untilIn } from '@spillway/stores/internal'
 import { type Database, type Run, runOn } from './clients.ts'
 import { isMissing } from './migrating-once.ts'
 import { type MigrationOptions, namesFrom } from './options.ts'
@@ -14,7 +15,6 @@ import { slotsSql } from './sql/slots.ts'
 import { takeSql } from './sql/take.ts'
 import { takeBucketSql } from './sql/take-bucket.ts'
 import { warmUpSql } from './sql/warm-up.ts'
-import { TimeoutError, type Until, untilIn } from './until.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
 export const VERSION = 27

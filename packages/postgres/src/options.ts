@@ -1,4 +1,4 @@
-import { type Duration, micros, QuotaError } from '@spillway/core'
+import { QuotaError } from '@spillway/core'
 import { checkOptions, formatValue } from '@spillway/core/internal'
 import { type Names, namesOf } from './sql/names.ts'
 
@@ -53,11 +53,4 @@ export function namesFrom(what: string, options: MigrationOptions, known: readon
     'ERR_SPILLWAY_OPTION',
     `${what} durability must be 'logged', 'async' or 'unlogged'; got ${formatValue(durability)}.`,
   )
-}
-
-/** Converts a duration to milliseconds for timers, which are limited to 2^31 ms. */
-export function millis(what: string, duration: Duration): number {
-  const ms = Math.ceil(micros(duration, what) / 1000)
-  if (ms < 2 ** 31) return ms
-  throw new QuotaError('ERR_SPILLWAY_DURATION', `${what} must be shorter than 24 days; got ${formatValue(duration)}.`)
 }

@@ -1,4 +1,4 @@
-import type { Call } from './wire.ts'
+import type { Call } from '@spillway/stores/internal'
 
 /** PostgreSQL's read_only_sql_transaction: a standby, or a read-only session or server. */
 export const isReadOnly = (error: unknown): boolean => (error as { code?: unknown }).code === '25006'

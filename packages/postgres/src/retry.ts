@@ -1,7 +1,7 @@
 import { StoreError } from '@spillway/core'
 import { formatThrown, markUnsent } from '@spillway/core/internal'
+import { retrying as retryingUntil, TimeoutError, timeoutOf, type Until } from '@spillway/stores/internal'
 import { hasNotConnected } from './clients.ts'
-import { TimeoutError, type Until } from './until.ts'
 
 /**
  * Retryable errors: serialization_failure, deadlock_detected, unique_violation (an insert that lost a race) and, of
@@ -22,25 +22,15 @@ const isRetryable = (error: unknown): boolean => {
 const LOCKED_PAUSE_MS = 1_000
 
 /** Retries until success, an error that is not retryable, or the deadline; a lock that was not free in time only on request. */
-export async function retrying<T>(
+export const retrying = <T>(
   until: Until,
   run: (until: Until) => Promise<T>,
   { ifLocked = false }: { readonly ifLocked?: boolean } = {},
-): Promise<T> {
-  for (let bound = 1; ; bound = Math.min(bound * 2, 64)) {
-    try {
-      return await run(until)
-    } catch (error) {
-      const isLocked = ifLocked && (error as { code?: unknown }).code === '55P03'
-      // A uniformly random pause (full jitter) keeps conflicting calls from colliding again.
-      const pause = Math.random() * bound + (isLocked ? LOCKED_PAUSE_MS : 0)
-      if (!(isLocked || isRetryable(error)) || performance.now() + pause >= until.sendByMs) throw error
-      await new Promise((resolve) => setTimeout(resolve, pause))
-      // A timer may be late.
-      if (performance.now() >= until.sendByMs) throw error
-    }
-  }
-}
+): Promise<T> =>
+  retryingUntil(until, run, (error) => {
+    if (ifLocked && (error as { code?: unknown }).code === '55P03') return LOCKED_PAUSE_MS
+    return isRetryable(error) ? 0 : undefined
+  })
 
 const MIGRATE = 'Run migrate(pool), or migrationSql() as the owner.'
 
@@ -58,14 +48,7 @@ const HINTS: Readonly<Record<string, string>> = {
 /** Converts an error to a `StoreError` whose message says what to do. */
 export function failure(error: unknown, timeoutMs: number): StoreError {
   if (error instanceof StoreError) return error
-  if (error instanceof TimeoutError) {
-    const { late, message, reason } = error
-    const what = late === undefined ? `nothing was sent, as ${message}` : 'the units may have been taken'
-    return new StoreError(`PostgreSQL did not answer in ${timeoutMs} ms; ${what}.`, error, {
-      reason,
-      ...(late && { late }),
-    })
-  }
+  if (error instanceof TimeoutError) return timeoutOf('PostgreSQL', error, timeoutMs)
   const { code = '' } = Object(error) as { code?: string }
   const cure = HINTS[code] ?? (isRetryable(error) ? `Other transactions held its locks for ${timeoutMs} ms.` : '')
   const failed = new StoreError(

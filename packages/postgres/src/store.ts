@@ -20,19 +20,31 @@ import {
   withLate,
   withRemoteDefaults,
 } from '@spillway/core/internal'
+import {
+  type Answers,
+  type Call,
+  coalescing,
+  endOf,
+  millis,
+  nameAfter,
+  type Send,
+  TimeoutError,
+  takenOf,
+  type Until,
+  untilIn,
+  within,
+} from '@spillway/stores/internal'
 import { type Database, type PgQuery, runOn } from './clients.ts'
-import { type Answers, coalescing, type Send, takenOf } from './coalesce.ts'
-import { endOf, hashOf, keyed, keyIn, nameAfter, rowName, startOf } from './key.ts'
+import { hashOf, keyed, keyIn, rowName, startOf } from './key.ts'
 import { migratingOnce } from './migrating-once.ts'
 import { migrated } from './migration.ts'
-import { type MigrationOptions, millis, namesFrom } from './options.ts'
+import { type MigrationOptions, namesFrom } from './options.ts'
 import { isReadOnly, mustWrite, peeksOf } from './read-only.ts'
 import { failure, retrying } from './retry.ts'
 import { serverOf } from './server.ts'
 import { sweepAll, sweepingEvery } from './sweep.ts'
 import { bucketArguments, decodeBucket } from './take-bucket.ts'
-import { TimeoutError, type Until, untilIn, within } from './until.ts'
-import { type Call, callOf, decode, encode } from './wire.ts'
+import { callOf, decode, encode } from './wire.ts'
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions extends MigrationOptions {
@@ -167,7 +179,7 @@ export function postgresStore(database: Database, options: PostgresStoreOptions 
     })
     return takenOf(answers, 0)
   }
-  const put = coalesce ? coalescing(send, timeoutMs) : single
+  const put = coalesce ? coalescing({ send, timeoutMs, failure }) : single
 
   const rowsOf = (text: string, values: unknown[], deadline?: Deadline): Promise<readonly unknown[]> =>
     attempt(untilIn(timeoutMs, deadline), (left) =>

@@ -1,10 +1,10 @@
 import { type Duration, QuotaError } from '@spillway/core'
 import { formatValue } from '@spillway/core/internal'
+import { millis, untilIn } from '@spillway/stores/internal'
 import { type Database, type Run, runOn } from './clients.ts'
-import { millis, namesFrom, type TableOptions } from './options.ts'
+import { namesFrom, type TableOptions } from './options.ts'
 import { failure, retrying } from './retry.ts'
 import type { Names } from './sql/names.ts'
-import { untilIn } from './until.ts'
 
 /** Options of `sweep`. */
 export interface SweepOptions extends TableOptions {

@@ -1,9 +1,10 @@
 import type { BucketStep, Take, Taken } from '@spillway/core'
 import { bucketTaken, type Exact, WHOLE } from '@spillway/core/internal'
+import type { Call } from '@spillway/stores/internal'
 import { boundsOf } from './bucket-bounds.ts'
 import { minus, multiple } from './fraction.ts'
 import { stepsOf } from './steps.ts'
-import { type Call, decode } from './wire.ts'
+import { decode } from './wire.ts'
 
 /** The arguments of the SQL function `take_bucket` but the last three; undefined if the calls need `take_calls`. */
 export function bucketArguments(calls: readonly Call[]): readonly unknown[] | undefined {

@@ -1,15 +1,8 @@
 import type { Deadline, Micros, SentStep, Step, Take, Taken } from '@spillway/core'
 import { bucketTaken, sentStep } from '@spillway/core/internal'
+import type { Call } from '@spillway/stores/internal'
 import { rowName } from './key.ts'
 import { stepsOf } from './steps.ts'
-
-/** One call of `take`: its ops, and the names of their rows. */
-export interface Call {
-  readonly ops: readonly Take[]
-  readonly names: readonly string[]
-  readonly at: Micros | undefined
-  readonly deadline: Deadline | undefined
-}
 
 export const callOf = (ops: readonly Take[], at: Micros | undefined, deadline?: Deadline): Call => ({
   ops,

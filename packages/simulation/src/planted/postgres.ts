@@ -25,7 +25,7 @@ export const POSTGRES_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'answers of a batch of PostgreSQL are given to the wrong callers',
-    file: 'postgres/src/coalesce.ts',
+    file: 'stores/src/coalesce.ts',
     seed: 2147483674,
     property: 'denialsAreTrue',
     replaced: [
@@ -37,7 +37,7 @@ export const POSTGRES_DEFECTS: readonly Planted[] = [
   },
   {
     name: 'an expired call of PostgreSQL is sent',
-    file: 'postgres/src/coalesce.ts',
+    file: 'stores/src/coalesce.ts',
     seed: 2147483672,
     property: 'expiredCallsAreNotSent',
     replaced: [

@@ -1,8 +1,8 @@
 import { StoreError, type Taken } from '@spillway/core'
 import { whenExpired, withLate } from '@spillway/core/internal'
-import { failure } from './retry.ts'
+import type { Call } from './calls.ts'
+import { afterIo, nowMs } from './timers.ts'
 import { EARLIER_MS, latest, TimeoutError, type Until, untilIn, within } from './until.ts'
-import type { Call } from './wire.ts'
 
 /** What each of several calls has taken, or why it has failed. */
 export type Answers = readonly (readonly Taken[] | StoreError)[]
@@ -14,8 +14,18 @@ export function takenOf(answers: Answers, i: number): readonly Taken[] {
   return answer
 }
 
-/** Sends calls in one statement. */
+/** Sends calls at once. */
 export type Send = (calls: readonly Call[], until: Until) => Promise<Answers>
+
+/** What differs between databases. */
+export interface Coalesced {
+  readonly send: Send
+  readonly timeoutMs: number
+  /** The error for the caller. */
+  readonly failure: (error: unknown, timeoutMs: number) => StoreError
+  /** The calls that are sent apart, each answered when its own are. Default: all are sent together. */
+  readonly split?: (calls: readonly Call[]) => readonly (readonly Call[])[]
+}
 
 interface Waiting {
   readonly call: Call
@@ -29,14 +39,19 @@ interface Waiting {
 /** Why a call was not sent. */
 const BUSY = 'earlier calls for the same key were not answered in time'
 
-/** The maximum number of calls in one statement, which holds its locks until it ends. */
+/** The maximum number of calls that are sent at once, which hold their locks until the last has ended. */
 const MAX_BATCH = 500
 
 /**
- * Coalesces the calls of an event-loop tick into one statement. Each key has at most one statement in flight. Calls that
- * arrive meanwhile are in the next batch: otherwise each would wait for the row's lock on a connection of its own.
+ * Coalesces the calls of an event-loop tick. Each key is in at most one batch in flight. Calls that arrive meanwhile are in the
+ * next batch: otherwise each would wait for the row's lock on a connection of its own, or change the state under the others.
  */
-export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promise<readonly Taken[]> {
+export function coalescing({
+  send,
+  timeoutMs,
+  failure,
+  split = (calls) => [calls],
+}: Coalesced): (call: Call) => Promise<readonly Taken[]> {
   const waiting = new Set<Waiting>()
   const inFlight = new Set<string>()
   let scheduled = false
@@ -45,7 +60,7 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
   const schedule = (): void => {
     if (scheduled || waiting.size === 0) return
     scheduled = true
-    afterTick(() => {
+    afterIo(() => {
       scheduled = false
       const batch = groupIntoBatch(waiting, inFlight)
       for (const each of batch) {
@@ -53,7 +68,7 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
         each.stop?.()
       }
       for (const each of waiting) each.stop ??= dropInTime(each)
-      if (batch.length > 0) void sendBatch(batch)
+      if (batch.length > 0) sendApart(batch)
       if (batch.length === MAX_BATCH || batch[0]?.call.at !== undefined) schedule()
     })
   }
@@ -62,10 +77,16 @@ export function coalescing(send: Send, timeoutMs: number): (call: Call) => Promi
   const dropInTime = (each: Waiting): (() => void) => {
     const { sendByMs } = each.until()
     // A time before now would look like a stall of the event loop, which extends deadlines.
-    const atMs = Math.max(sendByMs - EARLIER_MS, Math.min(performance.now(), sendByMs))
+    const atMs = Math.max(sendByMs - EARLIER_MS, Math.min(nowMs(), sendByMs))
     return whenExpired({ atMs, spanMs: 0 }, () => {
       if (waiting.delete(each)) each.reject(failure(new TimeoutError(BUSY), timeoutMs))
     })
+  }
+  const sendApart = (batch: readonly Waiting[]): void => {
+    const waitingOf = new Map(batch.map((each) => [each.call, each]))
+    for (const calls of split(batch.map(({ call }) => call))) {
+      void sendBatch(calls.map((call) => waitingOf.get(call) as Waiting))
+    }
   }
   const sendBatch = async (batch: readonly Waiting[]): Promise<void> => {
     const calls = batch.map(({ call }) => call)
@@ -116,5 +137,3 @@ function groupIntoBatch(waiting: Iterable<Waiting>, inFlight: ReadonlySet<string
   }
   return batch
 }
-
-const afterTick: (run: () => void) => void = typeof setImmediate === 'function' ? setImmediate : setTimeout

@@ -1,4 +1,5 @@
 import type { Deadline } from '@spillway/core'
+import { afterIo, cancelIo, nowMs, startTimer, stopTimer } from './timers.ts'
 
 /** Deadlines of an operation with all its waits, as times of `performance.now()`. */
 export interface Until {
@@ -11,7 +12,7 @@ export interface Until {
 }
 
 export function untilIn(timeoutMs: number, deadline?: Deadline): Until {
-  const endMs = performance.now() + timeoutMs
+  const endMs = nowMs() + timeoutMs
   return { endMs, sendByMs: Math.min(endMs, deadline?.atMs ?? endMs), lateMs: endMs + timeoutMs }
 }
 
@@ -47,15 +48,15 @@ export class TimeoutError extends Error {
 export function within<T>(atMs: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let turn: unknown
-    const timer = setTimeout(
+    const timer = startTimer(
       () => {
         turn = afterIo(() => reject(new TimeoutError('no answer in time')))
       },
-      Math.max(atMs - performance.now(), 0),
+      Math.max(atMs - nowMs(), 0),
     )
     const stop = (): void => {
-      clearTimeout(timer)
-      if (turn !== undefined) cancel(turn)
+      stopTimer(timer)
+      if (turn !== undefined) cancelIo(turn)
     }
     promise.then(
       (value) => {
@@ -70,7 +71,15 @@ export function within<T>(atMs: number, promise: Promise<T>): Promise<T> {
   })
 }
 
-// Bound at load: fake timers would stop it.
-const hasImmediate = typeof setImmediate === 'function'
-const afterIo: (run: () => void) => unknown = hasImmediate ? setImmediate : setTimeout
-const cancel: (turn: unknown) => void = (hasImmediate ? clearImmediate : clearTimeout) as (turn: unknown) => void
+/** Waits for an answer until a deadline. The timeout error has a promise of the late answer. */
+export async function answerBy<T>(until: Until, answer: Promise<T>): Promise<T> {
+  try {
+    return await within(until.endMs, answer)
+  } catch (error) {
+    if (!(error instanceof TimeoutError) || error.late !== undefined) throw error
+    throw new TimeoutError(
+      error.message,
+      within(until.lateMs, answer).catch(() => undefined),
+    )
+  }
+}

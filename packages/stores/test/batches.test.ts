@@ -2,21 +2,27 @@ import { START } from '@spillway/conformance'
 import { perDay, StoreError, type Taken } from '@spillway/core'
 import { stepFor } from '@spillway/core/internal'
 import { afterEach, expect, test, vi } from 'vitest'
-import { coalescing } from '../src/coalesce.ts'
-import { type Call, callOf } from '../src/wire.ts'
+import type { Call } from '../src/calls.ts'
+import { coalescing, type Send } from '../src/coalesce.ts'
+import type { Driver } from '../src/drivers.ts'
+import { failing } from '../src/failure.ts'
 
 // Tests which calls share a batch. Each statement returns when the test resolves it.
 
 const step = stepFor(perDay(10), 'consume', 1)
-const call = (keys: string, at?: number): Call =>
-  callOf(
-    [...keys].map((key) => ({ policy: 'p', key, step })),
-    at,
-  )
+const call = (keys: string, at?: number): Call => ({
+  ops: [...keys].map((key) => ({ policy: 'p', key, step })),
+  names: [...keys],
+  at,
+  deadline: undefined,
+})
+
+const failure = failing({ kind: 'the table' } as Driver)
+const batching = (send: Send, timeoutMs: number) => coalescing({ send, timeoutMs, failure })
 
 function setUp(timeoutMs = 25_000) {
   const statements: { readonly keys: readonly string[]; readonly answer: () => void }[] = []
-  const put = coalescing((calls) => {
+  const put = batching((calls) => {
     const keys = calls.map(({ ops }) => ops.map(({ key }) => key).join(''))
     return new Promise<readonly (readonly Taken[])[]>((resolve) => {
       statements.push({ keys, answer: () => resolve(calls.map(() => [])) })
@@ -98,7 +104,7 @@ test('a call that timed out before it was sent is not sent', async () => {
 test('a call that timed out is unsent as soon as its statement turns out to be', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   let starve = (): void => {}
-  const put = coalescing(() => {
+  const put = batching(() => {
     const starved = new StoreError('no free connection', undefined, { reason: 'pool' })
     return new Promise((_, reject) => {
       starve = () => reject(starved)
@@ -118,7 +124,7 @@ test('a call that timed out is unsent as soon as its statement turns out to be',
 
 test('a failed statement rejects its own calls, and the next one is sent', async () => {
   let fails = true
-  const put = coalescing(async (calls) => {
+  const put = batching(async (calls) => {
     if (fails) throw new Error('down')
     return calls.map(() => [])
   }, 25_000)
