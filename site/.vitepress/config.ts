@@ -7,6 +7,7 @@ import { linkWithin } from './links.ts'
 import { placeOf, REPOSITORY, root } from './places.ts'
 import { boostDocument, wordsOf } from './search.ts'
 import { sidebar } from './sidebar.ts'
+import { labelCells } from './tables.ts'
 
 const mark = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('mark.svg', import.meta.url), 'utf8'))}`
 
@@ -69,6 +70,7 @@ export default defineConfig({
       md.core.ruler.before('normalize', 'tabs of frameworks', (state) => {
         state.src = withTabs(state.src)
       })
+      md.core.ruler.push('labels of cells', ({ tokens }) => labelCells(tokens))
       md.core.ruler.push('repository links', ({ tokens, env }) => {
         // The search index has only the path of a page.
         for (const { children } of tokens) linkWithin(env.realPath ?? env.path, children ?? [])
@@ -110,11 +112,12 @@ export default defineConfig({
     },
     outline: [2, 3],
     nav: [
-      { text: 'Guides', link: '/start', activeMatch: '^/(start|guides/)' },
-      { text: 'Options', link: '/options' },
-      { text: 'Reference', link: '/packages/core' },
+      { text: 'Learn', link: '/start', activeMatch: '^/(start|algorithms|guides/)' },
+      { text: 'Recipes', link: '/recipes' },
+      { text: 'Stores', link: '/guides/stores' },
+      { text: 'Operate', link: '/guides/production' },
+      { text: 'API', link: '/options', activeMatch: '^/(options|features|errors|reference/)' },
       { text: 'Playground', link: '/playground' },
-      { text: 'Migration', link: '/migration/express-rate-limit', activeMatch: '^/migration/' },
       { text: `v${version}`, link: `${REPOSITORY}/releases` },
     ],
     socialLinks: [{ icon: 'github', link: REPOSITORY }],

@@ -56,6 +56,7 @@ export const sidebar = (): Item[] => [
     ...readmes('cli', 'admin', 'opentelemetry'),
     ...pages('docs/performance.md', 'docs/comparison.md', 'docs/runtimes.md'),
   ]),
+  ...group('Edge cases', guides('keys-edge-cases'), true),
   ...group('API', pages('docs/options.md', 'docs/features.md', 'docs/errors.md')),
   ...group('Errors', folder('docs/errors'), true),
   ...group('Migrate', folder('docs/migration'), true),

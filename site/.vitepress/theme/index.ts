@@ -6,15 +6,23 @@ import './style.css'
 
 const Hero = defineAsyncComponent(async () => (await import('../../playground/Hero.tsx')).Hero)
 
+/** The home page and the playground have no <main>, which screen readers jump to. */
+const markMain = (): void => document.querySelector('.VPHome, .VPPage')?.setAttribute('role', 'main')
+
+const opened = (): void => {
+  markMain()
+  selectChosen()
+}
+
 export default {
   extends: DefaultTheme,
-  setup: () => onMounted(selectChosen),
+  setup: () => onMounted(opened),
   Layout: () => h(DefaultTheme.Layout, null, { 'home-hero-image': () => h(Hero) }),
   enhanceApp: ({ app, router }) => {
     if (!import.meta.env.SSR) {
       rememberChoice()
       router.onAfterPageLoad = () => {
-        setTimeout(selectChosen)
+        setTimeout(opened)
       }
     }
     app.component(

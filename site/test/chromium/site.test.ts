@@ -187,7 +187,7 @@ describe('the home page', () => {
   test('has what visitors look for in its bar', async () => {
     const page = await open('/', { viewport: WIDE })
     const bar = (await page.locator('.VPNav a').allTextContents()).map((text) => text.trim())
-    expect(bar).toEqual(expect.arrayContaining(['Guides', 'Options', 'Reference', 'Playground', 'Migration']))
+    expect(bar).toEqual(expect.arrayContaining(['Learn', 'Recipes', 'Stores', 'Operate', 'API', 'Playground']))
     expect(bar.some((text) => /^v\d+\.\d+\.\d+$/.test(text))).toBe(true)
     expect(await page.locator('.VPNav a[href="https://github.com/spillwayjs/spillway"]').count()).toBeGreaterThan(0)
   })
