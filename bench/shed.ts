@@ -18,7 +18,7 @@ const [LOAD, CAPACITY] = [2, 1_000]
 /** Clients leave after so long: what they do not wait for is no goodput. */
 const PATIENCE_MS = 200
 /** The seconds of each candidate, of which the first ones are not counted. */
-const [SECONDS, STARTING] = [15, 5]
+const [SECONDS, STARTING] = [60, 5]
 
 /** Twenty calls at once, 20 ms each, the others in the order of their arrival: as a pool of connections. */
 function semaphore(): Work {

@@ -1,13 +1,19 @@
 import type { Limit } from './limit/limit.ts'
-import type { Pressure } from './load/pressure.ts'
 import type { Queue } from './queue/queue.ts'
 import type { DropReason, Waiter } from './queue/waiter.ts'
+import { Turn } from './turn.ts'
 
 /** The time, and timers. */
 export interface Clock {
-  /** Returns milliseconds that never step back. */
+  /**
+   * Returns milliseconds that never step back. Processes that share a service should agree on them within some ms, such as since
+   * 1970: they measure its idle latency at the same times.
+   */
   now(): number
-  /** Calls back after so many milliseconds. Returns the function that cancels it. */
+  /**
+   * Calls back after so many milliseconds, never before it returns; 0 is in the next turn of the event loop. Returns the function
+   * that cancels it.
+   */
   after(ms: number, callback: () => void): () => void
 }
 
@@ -34,17 +40,20 @@ export class Gate {
   readonly #queue: Queue
   readonly #reserve: number
   readonly #clock: Clock
-  readonly #pressure: Pressure | undefined
+  readonly #turn: Turn
   #criticalAt = Number.NEGATIVE_INFINITY
   #timer: { readonly at: number; readonly cancel: () => void } | undefined
 
-  /** `reserve` is the share of the limit that is kept for the highest priority; `pressure` watches the event loop. */
-  constructor(limit: Limit, queue: Queue, reserve: number, clock: Clock, pressure?: Pressure) {
+  /**
+   * `reserve` is the share of the limit that is kept for the highest priority. A turn of the event loop starts calls for `maxLag`
+   * ms.
+   */
+  constructor(limit: Limit, queue: Queue, reserve: number, clock: Clock, maxLag: number) {
     this.#limit = limit
     this.#queue = queue
     this.#reserve = reserve
     this.#clock = clock
-    this.#pressure = pressure
+    this.#turn = new Turn(maxLag, clock, () => this.#serve(clock.now()))
   }
 
   get limit(): number {
@@ -55,6 +64,10 @@ export class Gate {
     return this.#queue.size
   }
 
+  get loopLagMs(): number {
+    return this.#turn.lastMs
+  }
+
   get isOverload(): boolean {
     return this.#queue.isOverload(this.#clock.now())
   }
@@ -63,17 +76,13 @@ export class Gate {
   enter(tier: number, key: string | undefined, decided: Decided): () => void {
     const now = this.#clock.now()
     if (tier === 0) this.#criticalAt = now
-    const late = this.#pressure?.check(tier, now)
-    if (late) {
-      decided(late)
-      return nothing
-    }
     this.#queue.dropLate(now)
-    if (this.#hasRoom(tier, now) && !this.#queue.isAhead(tier)) {
+    const hasRoom = this.#hasRoom(tier, now)
+    if (hasRoom && this.#turn.hasTime && !this.#queue.isAhead(tier)) {
       decided(this.#start(now, 0))
       return nothing
     }
-    this.#limit.reached(false)
+    if (!hasRoom) this.#limit.reached(false)
     let waiter: Waiter | undefined
     const joined = this.#queue.join(tier, key, now, (reason) => {
       waiter = undefined
@@ -95,6 +104,7 @@ export class Gate {
 
   #start(now: number, waitedMs: number): Flight {
     this.inFlight += 1
+    const turn = this.#turn.begin(now)
     this.#limit.started(now, this.inFlight)
     let isOver = false
     return {
@@ -102,28 +112,26 @@ export class Gate {
       end: (ending) => {
         if (isOver) return
         isOver = true
-        this.#end(now, ending)
+        this.#end(now, ending, turn)
       },
     }
   }
 
-  #end(startedAt: number, ending: Ending): void {
+  #end(startedAt: number, ending: Ending, turn: number): void {
     const now = this.#clock.now()
+    this.#turn.end(turn, now - startedAt)
     this.inFlight -= 1
     // A failure says how long a failure takes, and an abort how long a client waits.
     this.#limit.ended(now, this.inFlight, ending === 'success' ? startedAt : undefined)
     this.#serve(now)
   }
 
-  /** Serves callers that wait, while there is room. */
+  /** Serves a caller that waits, if there is room: the next one after it has started, as its start may take the time of the turn. */
   #serve(now: number): void {
     this.#queue.dropLate(now)
-    for (;;) {
-      const waiter = this.#queue.next(now, (tier) => this.#hasRoom(tier, now))
-      if (waiter === undefined) break
-      waiter.decided(undefined)
-    }
-    if (this.#queue.size > 0) this.#limit.reached(this.#queue.isOverload(now))
+    if (!this.#turn.hasTime) return
+    this.#queue.next(now, (tier) => this.#hasRoom(tier, now))?.decided(undefined)
+    if (this.#queue.size > 0 && !this.#hasRoom(0, now)) this.#limit.reached(this.#queue.isOverload(now))
   }
 
   #hasRoom(tier: number, now: number): boolean {

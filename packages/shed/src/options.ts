@@ -20,12 +20,13 @@ export interface ShedderOptions {
   readonly queue?: number
   /**
    * A queue in which calls wait for longer than this, for all of `interval`, is one of overload: then the newest calls are served
-   * first, and those that have waited twice as long are dropped.
+   * first, and those that have waited twice as long are dropped. If five calls take longer to be served, it is that time.
    * @default `'5ms'`
    */
   readonly target?: Duration
   /**
-   * How long a queue may stand before it counts as overload, and how long a call waits at most.
+   * How long a queue may stand before it counts as overload, and how long a call waits at most. If a hundred calls take longer to
+   * be served, it is that time, up to 20 times the interval.
    * @default `'100ms'`
    */
   readonly interval?: Duration
@@ -35,9 +36,9 @@ export interface ShedderOptions {
    */
   readonly reserve?: number
   /**
-   * How late the event loop may be on average before calls are dropped, the lowest priorities first; `false` does not look at it.
-   * It is read each 100 ms, in Node only.
-   * @default `'50ms'`
+   * How long a turn of the event loop serves calls that take only CPU time. The others wait in the queue, where priorities, keys
+   * and waits count, and not in the sockets. `false` bounds no turn.
+   * @default `'2ms'`
    */
   readonly maxLag?: Duration | false
   /**
@@ -57,8 +58,8 @@ export interface ShedderOptions {
    */
   readonly logger?: Logger
   /**
-   * The time and timers, for tests.
-   * @default `performance.now` and `setTimeout`
+   * The time and timers, for tests: `after(0, …)` calls back in the next turn of the event loop.
+   * @default `performance`, `setTimeout` and `setImmediate`
    */
   readonly clock?: Clock
 }
@@ -110,7 +111,7 @@ export function configOf(where: string, options: ShedderOptions, others: readonl
     targetMs,
     intervalMs,
     reserve,
-    maxLagMs: options.maxLag === false ? Infinity : micros(options.maxLag ?? '50ms', 'maxLag') / 1_000,
+    maxLagMs: options.maxLag === false ? Infinity : micros(options.maxLag ?? '2ms', 'maxLag') / 1_000,
     retryAfterMs: micros(options.retryAfter ?? '2s', 'retryAfter') / 1_000,
     onDecision,
     logger: checkLogger(logger),

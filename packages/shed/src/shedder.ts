@@ -3,11 +3,10 @@ import { checkOptions, checkSignal, invalidOption } from '@spillway/core/interna
 import { type Flight, Gate } from './gate.ts'
 import { AdaptiveLimit } from './limit/adaptive-limit.ts'
 import { FixedLimit } from './limit/limit.ts'
-import { nodeLoop } from './load/loop.ts'
-import { Pressure } from './load/pressure.ts'
 import { type Config, configOf, type ShedderOptions } from './options.ts'
 import { type Drop, dropOf, OverloadError, type Permit, permitOf } from './permit.ts'
 import { Queue } from './queue/queue.ts'
+import { Waits } from './queue/standing.ts'
 import { type DropReason, PRIORITIES, type Priority } from './queue/waiter.ts'
 import { reporter } from './report.ts'
 
@@ -38,7 +37,7 @@ export interface ShedStats {
   readonly queued: number
   /** Whether calls wait for so long that the newest are served first. */
   readonly overload: boolean
-  /** How late the event loop was on average when it was last read, in ms; 0 where it is not read. */
+  /** How long its last turn kept the event loop busy, in ms: what has arrived in it has waited for so long. */
   readonly loopLagMs: number
   /** Decisions since the start. */
   readonly allowed: number
@@ -77,17 +76,15 @@ export const shedder = (options: ShedderOptions = {}): Shedder => shedderOf(conf
 
 export function shedderOf(config: Config): Shedder {
   const { limit, queue, targetMs, intervalMs, reserve, maxLagMs, retryAfterMs, onDecision, logger, clock } = config
-  const waits = { target: targetMs, interval: intervalMs }
   // No client knows which keys share queues.
   const salt = Math.floor(Math.random() * 2 ** 32)
-  const loop = maxLagMs === Infinity ? undefined : nodeLoop()
-  const pressure = loop && new Pressure(loop, maxLagMs, clock.now())
   const gate = new Gate(
     typeof limit === 'number' ? new FixedLimit(limit) : new AdaptiveLimit(limit),
-    new Queue(queue, waits, salt),
+    new Queue(queue, new Waits(targetMs, intervalMs), salt),
     reserve,
     clock,
-    pressure,
+    // Without a queue, no call can wait for the next turn.
+    queue === 0 ? Infinity : maxLagMs,
   )
   const reports = reporter(onDecision, logger)
   let allowed = 0
@@ -156,7 +153,7 @@ export function shedderOf(config: Config): Shedder {
       inFlight: gate.inFlight,
       queued: gate.queued,
       overload: gate.isOverload,
-      loopLagMs: pressure?.last.lagMs ?? 0,
+      loopLagMs: gate.loopLagMs,
       allowed,
       dropped: { ...dropped },
     }),

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Flight, Gate } from '../src/gate.ts'
 import { FixedLimit } from '../src/limit/limit.ts'
 import { Queue } from '../src/queue/queue.ts'
+import { Waits } from '../src/queue/standing.ts'
 import type { DropReason } from '../src/queue/waiter.ts'
 import { servers } from './bottlenecks.ts'
 import { SimulatedTime, seeded } from './simulated.ts'
@@ -10,7 +11,7 @@ const [CRITICAL, DEFAULT, SHEDDABLE] = [0, 1, 2]
 
 function gateOf(limit: number, most = 100, reserve = 0.1) {
   const time = new SimulatedTime()
-  const gate = new Gate(new FixedLimit(limit), new Queue(most, { target: 5, interval: 100 }, 7), reserve, time)
+  const gate = new Gate(new FixedLimit(limit), new Queue(most, new Waits(5, 100), 7), reserve, time, 2)
   const log: string[] = []
   const flights = new Map<string, Flight>()
   const enter = (name: string, tier = DEFAULT, key?: string): (() => void) =>

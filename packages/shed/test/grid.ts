@@ -1,6 +1,7 @@
 import { Gate } from '../src/gate.ts'
 import { AdaptiveLimit } from '../src/limit/adaptive-limit.ts'
 import { Queue } from '../src/queue/queue.ts'
+import { Waits } from '../src/queue/standing.ts'
 import { after, type Service, servers } from './bottlenecks.ts'
 import { SimulatedTime, seeded } from './simulated.ts'
 
@@ -63,10 +64,16 @@ export function offer(
   const service = make(time, random)
   const gates = Array.from({ length: processes }, (_, index) => {
     const limit = new AdaptiveLimit({ min: 1, max: 1_000, initial: 20 })
-    return new Gate(limit, new Queue(1_000, { target: 5, interval: 100 }, seed), 0.1, {
-      now: () => time.now() + index * skew,
-      after: time.after,
-    })
+    return new Gate(
+      limit,
+      new Queue(1_000, new Waits(5, 100), seed),
+      0.1,
+      {
+        now: () => time.now() + index * skew,
+        after: time.after,
+      },
+      2,
+    )
   })
   const served: number[] = Array.from({ length: seconds }, () => 0)
   const latencies: number[] = []
@@ -97,7 +104,7 @@ export function offer(
 }
 
 /** How many calls were served a second, on average, from one second to another. */
-export function rate({ served }: Outcome, from: number, to: number = served.length): number {
+export function rate({ served }: Pick<Outcome, 'served'>, from: number, to: number = served.length): number {
   const counted = served.slice(from, to)
   return counted.reduce((sum, each) => sum + each, 0) / counted.length
 }

@@ -50,6 +50,34 @@ test('run returns what the function does, and ends its permit if it throws', asy
   expect(overload.stats()).toMatchObject({ inFlight: 0, allowed: 4, dropped: { 'concurrency-limit': 1 } })
 })
 
+test('without a queue, calls that compute for long in one turn of the loop are not dropped', async () => {
+  const overload = shedder({ limit: 1, queue: 0 })
+  const compute = (): void => {
+    const end = performance.now() + 3
+    while (performance.now() < end);
+  }
+  for (let i = 0; i < 3; i++) await overload.run(compute)
+  expect(overload.stats().dropped['concurrency-limit']).toBe(0)
+})
+
+test('calls that compute start in several turns of the loop, so that it sees what has arrived', async () => {
+  const overload = shedder({ limit: 1, interval: '1h' })
+  let turns = 0
+  const next = (): void => {
+    turns += 1
+    if (turns < 100) setImmediate(next)
+  }
+  setImmediate(next)
+  const calls = Array.from({ length: 10 }, () =>
+    overload.run(() => {
+      const end = performance.now() + 3
+      while (performance.now() < end);
+    }),
+  )
+  await Promise.all(calls)
+  expect(turns).toBeGreaterThanOrEqual(5)
+})
+
 test('a signal that aborts takes its call out of the queue', async () => {
   const overload = shedder({ limit: 1, interval: '1h' })
   const permit = (await overload.acquire()) as Permit

@@ -6,10 +6,12 @@ import { type DropReason, PRIORITIES, type Waiter } from './waiter.ts'
 export class Queue {
   readonly #tiers: readonly Tier[]
   readonly #most: number
+  readonly #waits: Waits
   #size = 0
 
   constructor(most: number, waits: Waits, salt: number) {
     this.#most = most
+    this.#waits = waits
     this.#tiers = PRIORITIES.map(() => new Tier(waits, salt))
   }
 
@@ -51,6 +53,7 @@ export class Queue {
     if (tier < 0) return undefined
     for (const lower of this.#tiers.slice(tier + 1)) if (lower.size > 0) lower.passedOverAt = now
     this.#size -= 1
+    this.#waits.served(now, this.#size > 0)
     return this.#tiers[tier]?.next(now)
   }
 

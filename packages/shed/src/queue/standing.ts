@@ -1,9 +1,41 @@
-/** How long callers may wait, in ms. */
-export interface Waits {
+/** How many calls are served within the target and the interval, if that is longer. */
+const [TARGET, INTERVAL] = [5, 100]
+/** How many times longer they become at most. */
+const LONGER = 20
+/** How much the time between two calls counts in the mean. */
+const RECENT = 0.05
+
+/** How long callers may wait, in ms: longer where calls are served slowly, as each waits for the ones before it. */
+export class Waits {
+  readonly #target: number
+  readonly #interval: number
+  #servedAt: number | undefined
+  /** The mean time between two calls that are served. */
+  #pace = 0
+
+  constructor(target: number, interval: number) {
+    this.#target = target
+    this.#interval = interval
+  }
+
   /** A queue in which callers wait for longer than this, for all of `interval`, is one of overload. */
-  readonly target: number
+  get target(): number {
+    return Math.max(this.#target, TARGET * this.#pace)
+  }
+
   /** How long callers wait at most without overload. */
-  readonly interval: number
+  get interval(): number {
+    return Math.max(this.#interval, INTERVAL * this.#pace)
+  }
+
+  /** A caller is served, and others wait or not. */
+  served(now: number, othersWait: boolean): void {
+    if (this.#servedAt !== undefined) {
+      const pace = Math.min(now - this.#servedAt, (LONGER * this.#interval) / INTERVAL)
+      this.#pace += (this.#pace === 0 ? 1 : RECENT) * (pace - this.#pace)
+    }
+    this.#servedAt = othersWait ? now : undefined
+  }
 }
 
 /**
