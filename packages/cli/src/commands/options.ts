@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { UserError } from '../io.ts'
 import type { Fields } from '../log/json-parts.ts'
 
-const KNOWN = /^(time|ip|method|path|status|(header|cookie|claim):.+)$/
+const KNOWN = /^(time|ip|method|path|status|took:(s|ms|us)|(header|cookie|claim):.+)$/
 
 /** Reads `--field ip=client.addr`, any number of them. */
 export function fieldsOf(options: readonly string[]): Fields {
@@ -14,7 +14,7 @@ export function fieldsOf(options: readonly string[]): Fields {
         return [name.startsWith('header:') ? name.toLowerCase() : name, option.slice(equals + 1)]
       }
       throw new UserError(
-        `--field maps time, ip, method, path, status, header:NAME, cookie:NAME or claim:NAME to a field of a JSON log, such as ip=client.address; got ${JSON.stringify(option)}.`,
+        `--field maps time, ip, method, path, status, took:s, took:ms, took:us, header:NAME, cookie:NAME or claim:NAME to a field of a JSON log, such as ip=client.address; got ${JSON.stringify(option)}.`,
       )
     }),
   )

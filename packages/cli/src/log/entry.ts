@@ -11,6 +11,10 @@ export interface Entry {
   /** The target of the request line: a path and a query, or a URL. */
   readonly target: string
   readonly status: number | undefined
+  /** How long the request was in flight; undefined if the line does not say it. */
+  readonly took?: Micros | undefined
+  /** Whether `at` is when the request began; else, when it ended. */
+  readonly isTimeOfStart?: boolean
   /** A logged header, by its name in lower case. */
   header(name: string): string | undefined
   claim(name: string): string | number | boolean | undefined

@@ -10,11 +10,11 @@ import { w3cParser } from './w3c.ts'
 
 /** The default access log of Amazon's Application Load Balancer. */
 const ALB =
-  '$- $time_iso8601 $- $remote_addr $- $- $- $- $status $- $- $- "$request" "$http_user_agent" $- $- $- "$-" "$http_host" '
+  '$- $time_iso8601 $- $remote_addr $- $took_s $took_s $took_s $status $- $- $- "$request" "$http_user_agent" $- $- $- "$-" "$http_host" '
 
 /** Envoy's default access log. */
 const ENVOY =
-  '[$time_iso8601] "$request" $status $- $- $- $- $- "$http_x_forwarded_for" "$http_user_agent" "$http_x_request_id" "$http_host"'
+  '[$time_iso8601] "$request" $status $- $- $- $took_ms $- "$http_x_forwarded_for" "$http_user_agent" "$http_x_request_id" "$http_host"'
 
 /** Reads the lines of one format. */
 interface FormatReader {
@@ -153,7 +153,7 @@ function formatOf(line: string): Reader {
  * which Envoy adds, and those before it are what the client sent.
  */
 function envoyParser(): Parse {
-  const parse = templateParser(ENVOY)
+  const parse = templateParser(ENVOY, true)
   return (line) => {
     const entry = parse(line)
     return typeof entry === 'object' ? new EnvoyEntry(entry) : entry
@@ -182,6 +182,14 @@ class EnvoyEntry implements Entry {
 
   get status(): number | undefined {
     return this.#entry.status
+  }
+
+  get took(): Micros | undefined {
+    return this.#entry.took
+  }
+
+  get isTimeOfStart(): boolean {
+    return true
   }
 
   header(name: string): string | undefined {

@@ -27,6 +27,19 @@ const USUAL: Readonly<Record<string, readonly string[]>> = {
 /** Objects that hold headers by name. */
 const HEADERS = ['headers', 'req.headers', 'request.headers']
 
+/** Durations, by their units: in one of a name without a unit, the text has it. Caddy's have none, and are seconds. */
+export const DURATIONS = ['took:s', 'took:ms', 'took:us', 'took:ns', 'took:any', 'caddy'] as const
+
+const DURATION_NAMES: Readonly<Record<string, readonly string[]>> = {
+  'took:s': ['request_time', 'duration_s', 'duration_seconds', 'elapsed_seconds', 'time_taken'],
+  'took:ms': ['responseTime', 'duration_ms', 'durationMs', 'latency_ms', 'latencyMs', 'elapsed_ms', 'response_time_ms'],
+  'took:us': ['duration_us', 'latency_us', 'response_time_us'],
+  // Traefik's.
+  'took:ns': ['Duration'],
+  'took:any': ['duration', 'latency', 'httpRequest.latency', 'elapsed'],
+  caddy: ['request.remote_ip'],
+}
+
 /** The parts of a request that every line is read for, and then those by which the lines of one request are found. */
 const PARTS = [
   'time',
@@ -42,6 +55,7 @@ const PARTS = [
   'host',
   'port',
   'took',
+  ...DURATIONS,
 ]
 
 /** How pino, and loggers that are used like it, name the parts by which the lines of one request are found. */
@@ -84,7 +98,9 @@ function pathsOf(part: string, fields: Fields): readonly string[] {
   // An application may write the parts of a request under other names.
   if (part === 'req') return [method, path, 'req.method', 'req.url'].filter((each) => each !== undefined)
   if (LOGGER[part] !== undefined) return LOGGER[part]
-  return mapped === undefined ? (USUAL[part] ?? [part]) : [mapped]
+  if (part.startsWith('took:') && mapped === undefined && DURATIONS.some((each) => fields[each] !== undefined))
+    return []
+  return mapped === undefined ? (USUAL[part] ?? DURATION_NAMES[part] ?? [part]) : [mapped]
 }
 
 /** Reads the values that finders find in a line. Most lines have the names of the line before: others are not looked up. */

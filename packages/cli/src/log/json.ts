@@ -1,5 +1,6 @@
 import type { Micros } from '@spillway/core'
 import { withoutPort } from './address.ts'
+import { durationOf } from './duration.ts'
 import type { Entry } from './entry.ts'
 import {
   cookieJar,
@@ -21,6 +22,7 @@ import { anyTimes } from './time.ts'
 const [TIME, IP, METHOD, PATH, STATUS, REQUEST, REQ, LOGGED, ID, PROCESS, HOST, PORT, TOOK] = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 ] as const
+const [SECONDS, MILLIS, MICROS, NANOS, ANY, CADDY] = [13, 14, 15, 16, 17, 18] as const
 
 /** An entry that reads its parts from the values when they are asked for: most policies ask for few. */
 export class JsonEntry implements Entry {
@@ -61,6 +63,23 @@ export class JsonEntry implements Entry {
 
   get status(): number | undefined {
     return this.#response ? this.#response.status : statusOf(this.#values[STATUS])
+  }
+
+  get took(): Micros | undefined {
+    if (this.#response) return this.#response.took
+    const values = this.#values
+    return (
+      durationOf(values[SECONDS], 's') ??
+      durationOf(values[MILLIS], 'ms') ??
+      durationOf(values[MICROS], 'us') ??
+      durationOf(values[NANOS], 'ns') ??
+      durationOf(values[ANY], values[CADDY] === undefined ? undefined : 's')
+    )
+  }
+
+  /** Of a request whose response has a line of its own, the first line is written when it begins. Traefik logs its start. */
+  get isTimeOfStart(): boolean {
+    return this.#response !== undefined || this.#values[NANOS] !== undefined
   }
 
   /** Whether the line has a method, a path or a request line. */

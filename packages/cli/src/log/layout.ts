@@ -1,11 +1,12 @@
 import type { Micros } from '@spillway/core'
 import { withoutPort } from './address.ts'
+import { durationOf, type Unit } from './duration.ts'
 import type { Entry } from './entry.ts'
 import { anyTimes } from './time.ts'
 
 /**
  * The part of a request that a field of a line holds: `time`, `date`, `ip`, `request`, `method`, `path`, `query`,
- * `status`, `header:NAME`, `cookie:NAME` or `claim:user`; empty if policies read none of it.
+ * `status`, `took:UNIT`, `header:NAME`, `cookie:NAME` or `claim:user`; empty if policies read none of it.
  */
 export type Part = string
 
@@ -25,8 +26,11 @@ class Places {
   readonly path: number
   readonly query: number
   readonly status: number
+  /** The durations that add up to that of a request. */
+  readonly took: readonly (readonly [field: number, unit: Unit])[]
+  readonly isTimeOfStart: boolean
 
-  constructor(parts: readonly Part[], read: ReadText) {
+  constructor(parts: readonly Part[], read: ReadText, isTimeOfStart: boolean) {
     this.parts = parts
     this.#read = read
     this.#indexes = new Map(parts.map((part, i) => [part, i]))
@@ -35,6 +39,8 @@ class Places {
     this.path = this.of('path')
     this.query = this.of('query')
     this.status = this.of('status')
+    this.took = parts.flatMap((part, i) => (part.startsWith('took:') ? [[i, part.slice(5) as Unit] as const] : []))
+    this.isTimeOfStart = isTimeOfStart
   }
 
   of(part: Part): number {
@@ -81,6 +87,20 @@ class LayoutEntry implements Entry {
     return Number(this.#value(this.#places.status)) || undefined
   }
 
+  get took(): Micros | undefined {
+    const { took } = this.#places
+    let sum = took.length === 0 ? undefined : 0
+    for (const [field, unit] of took) {
+      const part = durationOf(this.#value(field), unit)
+      sum = part === undefined || sum === undefined ? undefined : sum + part
+    }
+    return sum
+  }
+
+  get isTimeOfStart(): boolean {
+    return this.#places.isTimeOfStart
+  }
+
   header(name: string): string | undefined {
     const cookies = name === 'cookie' ? cookiesIn(this.#places.parts, (part) => this.#named(part)) : undefined
     return this.#named(`header:${name}`) ?? cookies
@@ -99,10 +119,10 @@ class LayoutEntry implements Entry {
   }
 }
 
-/** The entries of lines whose fields are in this order. */
-export function layoutOf(parts: readonly Part[], read: ReadText): Layout {
+/** The entries of lines whose fields are in this order. Their time is when a request ended, or when it began. */
+export function layoutOf(parts: readonly Part[], read: ReadText, isTimeOfStart = false): Layout {
   const momentOf = anyTimes()
-  const places = new Places(parts, read)
+  const places = new Places(parts, read, isTimeOfStart)
   const [time, date, ip] = [places.of('time'), places.of('date'), places.of('ip')]
   return (texts) => {
     const timeText = date < 0 ? places.value(texts, time) : `${places.value(texts, date)} ${places.value(texts, time)}`

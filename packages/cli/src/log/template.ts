@@ -22,6 +22,7 @@ const NGINX: Readonly<Record<string, Part>> = {
   args: 'query',
   query_string: 'query',
   status: 'status',
+  request_time: 'took:s',
 }
 
 const APACHE: Readonly<Record<string, Part>> = {
@@ -34,6 +35,8 @@ const APACHE: Readonly<Record<string, Part>> = {
   U: 'path',
   q: 'query',
   s: 'status',
+  D: 'took:us',
+  T: 'took:s',
 }
 
 // cspell:ignore usec
@@ -45,9 +48,10 @@ export const isTemplate = (text: string): boolean => /[$%]/.test(text)
 
 /**
  * Reads lines by a format string, as nginx's `log_format` (`$remote_addr`) or Apache's `LogFormat` (`%h`) has it. What
- * follows the last field is skipped. Throws a UserError if nothing separates the fields of a line.
+ * follows the last field is skipped. nginx logs the time at which a request ended, and Apache that at which it began, unless
+ * `isTimeOfStart` says it. Throws a UserError if nothing separates the fields of a line.
  */
-export function templateParser(template: string): Parse {
+export function templateParser(template: string, isTimeOfStart: boolean = !template.includes('$')): Parse {
   const { pieces, after } = piecesOf(template)
   const parts = pieces.map(({ part }) => part)
   if (!parts.includes('time')) {
@@ -59,7 +63,7 @@ export function templateParser(template: string): Parse {
     const next = pieces[i + 1]?.before ?? after
     return { before, next, quoted: before.endsWith('"') && next.startsWith('"'), isRead: part !== '' }
   })
-  const entryOf = layoutOf(parts, (text, field) => (fields[field]?.quoted ? unescaped(text) : text))
+  const entryOf = layoutOf(parts, (text, field) => (fields[field]?.quoted ? unescaped(text) : text), isTimeOfStart)
   return (line) => {
     const texts: string[] = []
     let at = 0
@@ -108,12 +112,15 @@ function piecesOf(template: string): { readonly pieces: readonly Piece[]; readon
 function nginxPart(name: string): Part {
   const [, kind, rest = ''] = /^(http|cookie)_(.+)$/.exec(name) ?? []
   if (kind === 'http') return `header:${rest.replaceAll('_', '-')}`
-  return kind === 'cookie' ? `cookie:${rest}` : (NGINX[name] ?? '')
+  if (kind === 'cookie') return `cookie:${rest}`
+  const [, unit] = /^took_(s|ms|us)$/.exec(name) ?? []
+  return unit === undefined ? (NGINX[name] ?? '') : `took:${unit}`
 }
 
 function apachePart(name: string, letter: string): Part {
   if (name === '') return APACHE[letter] ?? ''
   if (letter === 'i') return `header:${name.toLowerCase()}`
   if (letter === 'C') return `cookie:${name}`
+  if (letter === 'T') return ['s', 'ms', 'us'].includes(name) ? `took:${name}` : ''
   return letter === 't' && APACHE_TIMES.includes(name) ? 'time' : ''
 }

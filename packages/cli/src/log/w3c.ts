@@ -13,6 +13,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'cs-uri-stem': 'path',
   'cs-uri-query': 'query',
   'sc-status': 'status',
+  'time-taken': 'took:s',
   'x-forwarded-for': 'header:x-forwarded-for',
 }
 

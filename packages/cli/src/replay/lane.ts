@@ -7,6 +7,7 @@ import type { Entry } from '../log/entry.ts'
 import { Spool } from '../suggest/spool.ts'
 import { hasWhatIf } from '../suggest/what-if.ts'
 import { Breakdown } from './breakdown.ts'
+import { Flights } from './flights.ts'
 import type { Tally } from './tally.ts'
 
 /** A compiled policy of a plan, and its counts. */
@@ -16,6 +17,8 @@ export interface Lane {
   readonly breakdown: Breakdown
   /** The policy's requests, to try other limits on; undefined if none can be tried. */
   spool: Spool | undefined
+  /** When the policy's requests were in flight; undefined if it is not wanted. */
+  readonly flights: Flights | undefined
   readonly counts: { requests: number; denied: number; longestDelayMs: number; delayed: number; keyless: number }
 }
 
@@ -66,6 +69,7 @@ export function compile(
     tally,
     breakdown: new Breakdown(),
     spool: tryLimits && hasWhatIf(policy) ? new Spool() : undefined,
+    flights: tryLimits ? new Flights() : undefined,
     counts: { requests: 0, denied: 0, longestDelayMs: 0, delayed: 0, keyless: 0 },
     stored: policyOf(policy.name, policy.quota, inMemory(store)),
     shadow: policy.mode === 'shadow',

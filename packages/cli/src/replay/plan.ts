@@ -75,6 +75,7 @@ export function planOf(name: string, policies: readonly RulePolicy[], options: P
   const record = ({ lane, key, number, cost }: LaneCheck, decision: Decision, entry: Entry): void => {
     const { counts, tally, policy } = lane
     keepForLimits(lane, key, now)
+    lane.flights?.add(key, entry)
     counts.requests++
     tally.record(number, now, decision)
     if (decision.delayMs > 0) {

@@ -4,6 +4,7 @@ import { count } from '../format.ts'
 import type { Reading } from '../log/read.ts'
 import { type WhatIf, whatIf } from '../suggest/what-if.ts'
 import type { BreakdownResult } from './breakdown.ts'
+import type { Concurrency } from './flights.ts'
 import { keyText } from './key-text.ts'
 import type { Lane } from './lane.ts'
 import type { Plan } from './plan.ts'
@@ -72,6 +73,8 @@ export interface PolicyResult {
   readonly breakdown: BreakdownResult
   /** What other limits would have denied; null if none can be tried, or none is needed. */
   readonly whatIf: WhatIf | null
+  /** How many requests were in flight at once; null if the log has no durations. */
+  readonly concurrency: Concurrency | null
 }
 
 /** The remaining units of a key over time: the minimum and the maximum per interval, null without requests. */
@@ -152,7 +155,7 @@ function planResult(plan: Plan & { readonly document: unknown }, limits: Limits)
   }
 }
 
-function policyResult({ policy, tally, counts, breakdown, spool }: Lane, limits: Limits): PolicyResult {
+function policyResult({ policy, tally, counts, breakdown, spool, flights }: Lane, limits: Limits): PolicyResult {
   const result = (tally: KeyTally): KeyResult => keyResult(keyText(policy.key, tally.key), tally)
   const all = tally.all()
   const denied = all.filter(({ denied }) => denied > 0)
@@ -186,6 +189,7 @@ function policyResult({ policy, tally, counts, breakdown, spool }: Lane, limits:
       spool && (limits.ladder || counts.denied > limits.share * spool.size)
         ? whatIf(spool, policy.quota.window, Math.floor(limits.share * spool.size), limits.ladder)
         : null,
+    concurrency: flights?.result((key) => keyText(policy.key, key)) ?? null,
   }
 }
 

@@ -2,6 +2,7 @@ import { columns, count, durationOf, each, moment, percent, plain, shortMoment, 
 import type { Colour } from '../io.ts'
 import type { AtLimit } from '../suggest/what-if.ts'
 import type { BreakdownResult, Share } from './breakdown.ts'
+import { concurrencyText } from './concurrency-text.ts'
 import type { KeyResult, PlanResult, PolicyResult, Result } from './result.ts'
 
 /** How a result is printed: in colours, in so many columns, with times as short as the span of the log allows. */
@@ -78,6 +79,12 @@ function policyText(policy: PolicyResult, style: Style): string {
     rows.push('', indented(deniedTable(deniedKeys.slice(0, SHOWN), style)), '', breakdownText(policy.breakdown, style))
   }
   if (closest.length > 0) rows.push('', indented(closestTable(policy, style)))
+  if (policy.concurrency) {
+    rows.push(
+      '',
+      concurrencyText(policy.concurrency, width, (text) => paint('dim', text)),
+    )
+  }
   if (whatIf && whatIf.suggested.limit > policy.limit) {
     const { suggested, windowMs } = whatIf
     rows.push(

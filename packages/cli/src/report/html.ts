@@ -6,6 +6,7 @@ import type { KeyResult, PlanResult, PolicyResult, Result } from '../replay/resu
 import { keysText, skippedText } from '../replay/text.ts'
 import { breakdownTables } from './breakdown.ts'
 import { chart } from './chart.ts'
+import { concurrencyTable } from './concurrency.ts'
 import { type Html, html, raw } from './markup.ts'
 import { SCRIPT } from './script.ts'
 import { STYLE } from './style.ts'
@@ -110,7 +111,7 @@ function policyCard(policy: PolicyResult, id: string): Html {
   return html`<div class="card"><h3>${name}${mode === 'shadow' && html`<span class="badge">shadow</span>`}</h3><p>${sentence}</p>
 <p class="soft">${mode === 'shadow' ? 'Would deny' : 'Denies'} ${count(denied)} of ${count(requests)} requests (${percent(denied, requests)}), from ${keysText(policy)}.${delayed > 0 && ` ${count(delayed)} are delayed, up to ${span(longestDelayMs)}.`}</p>
 ${policy.deniedKeys.length > 0 && deniedTable(policy.deniedKeys)}${policy.closest.length > 0 && closestTable(policy.closest, limit)}${policy.busiest.length > 0 && denied === 0 && busiestTable(policy.busiest)}
-${denied > 0 && breakdownTables(policy.breakdown)}${whatIfSlider(policy)}
+${policy.concurrency !== null && concurrencyTable(policy.concurrency)}${denied > 0 && breakdownTables(policy.breakdown)}${whatIfSlider(policy)}
 ${policy.followed.length > 0 && followedCharts(policy, id)}</div>`
 }
 
