@@ -71,6 +71,7 @@ export function settlementOf<S>(
   ): Promise<void> => {
     const actual = new Map<PolicyCheck, number>()
     for (const check of checksOf<unknown, S>(acquisition)) {
+      if (check.policy.isHeld) continue
       const cost = corrected.includes(check) ? undefined : await costOf(check)
       if (cost !== undefined) actual.set(check, cost)
     }
@@ -147,11 +148,14 @@ function toCorrect(
   enforced: Acquisition | undefined,
   acquisitions: readonly Acquisition[],
 ): readonly [Acquisition, PolicyCheck] {
-  const all = acquisitions.flatMap((acquisition) => acquisition.checks.map((check) => [acquisition, check] as const))
+  const all = acquisitions.flatMap((acquisition) =>
+    checksOf(acquisition).flatMap((check) => (check.policy.isHeld ? [] : [[acquisition, check] as const])),
+  )
   const ofEnforced = all.filter(([acquisition]) => acquisition === enforced)
   const found = policy === undefined ? ofEnforced : all.filter(([, check]) => paysFor(check, policy))
   const [named, ...others] = found
   if (named !== undefined && (policy !== undefined || others.length === 0)) return named
   const names = all.map(([, { policy }]) => formatValue(policy.name)).join(', ')
-  throw invalidOption(`settle(actual, policy) must name one of ${names}`, policy)
+  const rule = names === '' ? 'needs a policy that counts units, and this request has none' : `must name one of ${names}`
+  throw invalidOption(`settle(actual, policy) ${rule}`, policy)
 }

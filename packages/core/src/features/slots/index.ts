@@ -9,18 +9,33 @@ import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED } from '../../http/pipeline/verdict.ts'
 import type { Acquisition, PolicyCheck } from '../../policies/policy.ts'
 import { untilEnded } from '../settling/open-corrections.ts'
+import type { SettleOptions } from '../settling/settle-options.ts'
 import { catchUp } from './heartbeat.ts'
 import { hold, isSlots } from './held.ts'
 
 /** What `inFlight` brings: a request holds its slots until its response has ended. */
-export const slots: Feature = { name: 'slots', layers: { store: withCalls, quota, enforce, verdict } }
+export const slots: Feature = { name: 'slots', layers: { store: withCalls, policy, quota, enforce, verdict } }
+
+/** Nothing that a response shows changes how many slots its request has had. */
+function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
+  return (options, building) => {
+    const compiled = next(options, building)
+    const { settle, countIf } = options as SettleOptions<S>
+    const option = settle === undefined ? countIf && 'countIf' : 'settle'
+    if (option === undefined || !compiled.policy?.isHeld) return compiled
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      `policy ${formatValue(compiled.name)}: ${option} corrects units, and inFlight has none: slots are released when the response has ended. Remove ${option}, or give it to a policy with another quota.`,
+    )
+  }
+}
 
 /** Slots have no window: their headers report how many there are. */
 function quota<R, S>(next: Seams<R, S>['quota']): Seams<R, S>['quota'] {
   return (option, build, name) => {
     const buildSlots: PolicyBuilder = (quota, named) => {
       const policy = build(quota, named)
-      return quota.kernel === 'slots' ? { ...policy, item: itemOf(policy.item, quota) } : policy
+      return quota.kernel === 'slots' ? { ...policy, item: itemOf(policy.item, quota), isHeld: true } : policy
     }
     return next(option, buildSlots, name)
   }

@@ -11,6 +11,8 @@ import type { Read } from './request-sources.ts'
 export interface HttpPolicy extends Policy {
   readonly item: HeaderItem
   readonly denialFor: DenialBuilder
+  /** Whether its units are in use for as long as the request is: nothing corrects their number. */
+  readonly isHeld?: boolean
 }
 
 /** Makes the policy of a quota. `named` is the name of its states, by default that of the policy. */

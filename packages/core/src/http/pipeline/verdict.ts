@@ -9,8 +9,8 @@ export interface RequestDecision<Name extends string = string> extends Decision<
   /**
    * Corrects the units that the request consumed to `actual`, 0 or more: the rest is refunded, or more is charged. Only
    * the first correction of a policy counts, whether by this method, `refundIf`, `countIf` or `settle`. Name the policy
-   * if there are several; a shadow policy is corrected only by its name. Rejects with a QuotaError if `actual` is
-   * invalid or the policy is unknown.
+   * if there are several; a shadow policy is corrected only by its name. A policy with slots is never corrected. Rejects with
+   * a QuotaError if `actual` is invalid or the policy is unknown.
    */
   settle(actual: number, policy?: Name): Promise<void>
 }
