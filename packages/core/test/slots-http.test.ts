@@ -100,3 +100,19 @@ describe('what corrects costs', () => {
     expect(await free()).toBe(2)
   })
 })
+
+describe('a request that fails', () => {
+  // Reproduces a bug: those stayed taken until their ttl, and were renewed by nobody.
+  test('leaves nothing of policies that only watch', async () => {
+    const other = modelStore(fakeClock())
+    const watching = [slots, { ...rate, name: 'watched' }].map(
+      (each) => ({ ...each, mode: 'shadow', store: other }) as const,
+    )
+    const { guard, store } = setUp([{ ...rate, onStoreError: 'throw' }, ...watching])
+    store.break('failing')
+    await expect((async () => guard({}))()).rejects.toThrow('The store failed')
+    const quotas = { 'slots (shadow)': inFlight(2), 'watched (shadow)': perMinute(10) }
+    const { policies } = await rateLimiter({ quotas, store: other, logger: { warn: () => {} } }).peek(KEY)
+    expect(policies?.map(({ remaining }) => remaining)).toEqual([2, 10])
+  })
+})

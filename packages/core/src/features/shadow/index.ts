@@ -5,6 +5,7 @@ import type { CompiledPolicy, HttpCheck } from '../../http/pipeline/compiled.ts'
 import type { Feature, OptionTypes, Seams, Setup } from '../../http/pipeline/seams.ts'
 import type { RequestParts } from '../../http/requests/parts.ts'
 import { acquire } from '../../policies/acquisition.ts'
+import { rollback } from '../../policies/correct.ts'
 import type { Acquisition } from '../../policies/policy.ts'
 import { shadowName } from '../../policies/state-names.ts'
 import { blocks, withBlockLists } from '../blocks/index.ts'
@@ -70,8 +71,16 @@ function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
     )
     const watch = watching(shadows, setup)
     return (parts, checks) => {
-      parts.beside = watch(parts)
-      return consume(parts, checks)
+      const beside = watch(parts)
+      parts.beside = beside
+      return caught(
+        () => consume(parts, checks),
+        (thrown) => {
+          // It counts when it passes again, from a handler of errors.
+          for (const each of beside) void andThen(each, (known) => known && rollback(known).catch(() => {}))
+          throw thrown
+        },
+      )
     }
   }
 }
