@@ -2,6 +2,7 @@ import { format, inspect } from 'node:util'
 import { fakeClock, modelStore } from '@spillway/conformance'
 import { chai, expect, test } from 'vitest'
 import { unhandledRejections } from '../../../test/unhandled.ts'
+import { inFlight } from '../src/in-flight.ts'
 import {
   fixedWindow,
   leakyBucket,
@@ -84,6 +85,19 @@ test.each(quotas)('units are available exactly when it says: %s', async (_, quot
       }
     }
   }
+})
+
+// Reproduces a bug: they were reported to be available after 0 ms, though nothing tells when a slot is released.
+test('no time is reported at which slots in use are available', async () => {
+  const { limiter } = limiterFor(inFlight(10))
+  const available = async (): Promise<unknown> => (await limiter.inspect('a'))[0]?.available
+  const now = (...sizes: readonly number[]) => sizes.map((units) => ({ units, afterMs: 0 }))
+  expect(await available()).toEqual(now(1, 5, 10))
+  await limiter.consume('a', 4)
+  expect(await available()).toEqual(now(1, 5))
+  await limiter.consume('a', 6)
+  expect(await available()).toEqual([])
+  expect((await limiter.inspect('a'))[0]).toMatchObject({ kept: true, decision: { allowed: false, retryAfterMs: 0 } })
 })
 
 test('an overdraft is available for a decision, and is no unit of the quota', async () => {

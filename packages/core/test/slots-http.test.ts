@@ -1,7 +1,7 @@
 import { fakeClock, faultyStore, modelStore } from '@spillway/conformance'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
-import { httpGuard, type PolicyOptions, type RateLimitOptions } from '../src/http/index.ts'
+import { httpGuard, type PolicyOptions, type RateLimitOptions, type Verdict } from '../src/http/index.ts'
 import { inFlight } from '../src/in-flight.ts'
 import { perMinute, rateLimiter } from '../src/index.ts'
 
@@ -17,11 +17,15 @@ beforeEach(() => {
   warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 })
 afterEach(async () => {
+  await Promise.all(unanswered.splice(0).map((after) => after?.(200, {})))
   await vi.advanceTimersByTimeAsync(120_000)
   expect(vi.getTimerCount()).toBe(0)
   vi.useRealTimers()
   vi.restoreAllMocks()
 })
+
+/** What ends the responses of requests that a test leaves in flight. */
+const unanswered: Verdict<object>['after'][] = []
 
 type Policies = readonly PolicyOptions<object, object>[]
 
@@ -114,5 +118,36 @@ describe('a request that fails', () => {
     const quotas = { 'slots (shadow)': inFlight(2), 'watched (shadow)': perMinute(10) }
     const { policies } = await rateLimiter({ quotas, store: other, logger: { warn: () => {} } }).peek(KEY)
     expect(policies?.map(({ remaining }) => remaining)).toEqual([2, 10])
+  })
+})
+
+describe('headers', () => {
+  const sent = async (guard: ReturnType<typeof setUp>['guard']) => {
+    const { headers, after } = await guard({})
+    unanswered.push(after)
+    return Object.fromEntries(headers)
+  }
+
+  // Reproduces a bug: clients were told that the quota is full again in 0 seconds.
+  test('of older forms have no reset of slots', async () => {
+    const { guard } = setUp([slots], { headers: ['draft-7', 'draft-6', 'legacy-delta'] })
+    const verdicts = [await guard({}), await guard({}), await guard({})]
+    const fields = (remaining: number) => [
+      ['RateLimit-Policy', '2'],
+      ['RateLimit', `limit=2, remaining=${remaining}`],
+      ['RateLimit-Limit', '2'],
+      ['RateLimit-Remaining', `${remaining}`],
+      ['X-RateLimit-Limit', '2'],
+      ['X-RateLimit-Remaining', `${remaining}`],
+    ]
+    expect(verdicts.map(({ headers }) => headers)).toEqual([1, 0, 0].map(fields))
+    for (const { after } of verdicts) await after?.(200, {})
+  })
+
+  test('of older forms have the reset of a rate that governs', async () => {
+    const { guard } = setUp([{ ...rate, quota: perMinute(2) }, { ...slots, quota: inFlight(9) }], { headers: 'draft-6' })
+    expect(await sent(guard)).toMatchObject({ 'RateLimit-Remaining': '1', 'RateLimit-Reset': '30' })
+    await sent(guard)
+    expect(await sent(guard)).toMatchObject({ 'RateLimit-Reset': '30', 'Retry-After': '30' })
   })
 })

@@ -28,9 +28,9 @@ export interface Decision<Name extends string = string> {
   readonly remaining: number
   /** Units of this request. */
   readonly cost: number
-  /** Milliseconds until the same request would be allowed: 0 if it was allowed, Infinity if it never is. */
+  /** Milliseconds until the same request would be allowed: 0 if it was allowed or the wait is not known, Infinity if it never is. */
   readonly retryAfterMs: number
-  /** Milliseconds until the quota is full again. */
+  /** Milliseconds until the quota is full again; 0 if that is not known, too. */
   readonly resetAfterMs: number
   /** Milliseconds until `remaining` grows; 0 if the quota is full. */
   readonly replenishAfterMs: number

@@ -28,7 +28,7 @@ export interface Inspection {
   readonly blockedMs: number
   /**
    * In how many milliseconds 1 unit, half and all of the quota are available if nothing more is consumed: 0 if they are. An
-   * overdraft does not count.
+   * overdraft does not count. Slots in use are not listed: it is not known when they are released.
    */
   readonly available: readonly { readonly units: number; readonly afterMs: number }[]
 }
@@ -72,7 +72,10 @@ async function inspectPolicy(policy: Policy, key: string): Promise<Inspection> {
     kept: !isNew(steps[0] as Step, taken[0] as Taken),
     state: taken[0] as Taken,
     decision: decisionAt(0, 1),
-    available: sizes.map((units, i) => ({ units, afterMs: decisionAt(i + 1, units).retryAfterMs })),
+    available: sizes.flatMap((units, i) => {
+      const { allowed, retryAfterMs: afterMs } = decisionAt(i + 1, units)
+      return allowed || afterMs > 0 ? [{ units, afterMs }] : []
+    }),
   }
 }
 

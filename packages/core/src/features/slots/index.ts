@@ -3,7 +3,9 @@ import { formatValue, QuotaError } from '../../common/errors.ts'
 import { andThen, type MaybePromise } from '../../common/maybe-promise.ts'
 import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { HeaderItem } from '../../http/headers/header-item.ts'
+import type { Header } from '../../http/headers/headers.ts'
 import { withCalls } from '../../http/pipeline/calls.ts'
+import { checkNamed } from '../../http/pipeline/check.ts'
 import type { CompiledPolicy, PolicyBuilder } from '../../http/pipeline/compiled.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED } from '../../http/pipeline/verdict.ts'
@@ -14,7 +16,7 @@ import { catchUp } from './heartbeat.ts'
 import { hold, isSlots } from './held.ts'
 
 /** What `inFlight` brings: a request holds its slots until its response has ended. */
-export const slots: Feature = { name: 'slots', layers: { store: withCalls, policy, quota, enforce, verdict } }
+export const slots: Feature = { name: 'slots', layers: { store: withCalls, policy, quota, enforce, headers, verdict } }
 
 /** Nothing that a response shows changes how many slots its request has had. */
 function policy<R, S>(next: Seams<R, S>['policy']): Seams<R, S>['policy'] {
@@ -60,6 +62,28 @@ function enforce<R, S>(next: Seams<R, S>['enforce']): Seams<R, S>['enforce'] {
     }
   }
 }
+
+/** Without the time until the quota is full, in fields of older forms that report a policy with slots: it is not known. */
+function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
+  return (policies, options) => {
+    const build = next(policies, options)
+    if (!policies.some(mayHold)) return build
+    return (acquisition, names) => {
+      const sent = build(acquisition, names)
+      return isSlots(checkNamed(acquisition, reportedIn(acquisition))) ? sent.flatMap(withoutReset) : sent
+    }
+  }
+}
+
+/** The policy that fields with room for one report: the one that denies, or has the fewest units. */
+function reportedIn({ decision }: Acquisition): string {
+  const { allowed, policy, policies = [] } = decision
+  if (!allowed || policies.length === 0) return policy
+  return policies.reduce((a, b) => (b.remaining < a.remaining ? b : a)).policy
+}
+
+const withoutReset = ([name, value]: Header): readonly Header[] =>
+  name.endsWith('-Reset') ? [] : [[name, value.replace(/, reset=\d+$/, '')]]
 
 /** The verdict, with what releases the slots of its request. */
 function verdict<R, S>(next: Seams<R, S>['verdict']): Seams<R, S>['verdict'] {
