@@ -47,8 +47,8 @@ const mutants: Readonly<Record<string, readonly [text: string, replacement: stri
     'slots are acquired beside those in use',
   ],
   'renews what was cleared away': [
-    'return [0, base];\n  return [id, { last, slots: slots2.map',
-    'return [id, { last, slots: [...slots2, id, now + ttl] }];\n  return [id, { last, slots: slots2.map',
+    'return [0, base];\n  const renewed',
+    'return [id, { last, ttl, slots: [...slots2, id, now + ttl] }];\n  const renewed',
     'a renewal renews its own slots that are left, and no others',
   ],
   'renews all slots': [

@@ -15,7 +15,7 @@ import {
   warmingUp,
 } from '@spillway/core'
 import { inFlight } from '@spillway/core/in-flight'
-import { decide, stepFor } from '@spillway/core/internal'
+import { decide, stepFor, type Verb } from '@spillway/core/internal'
 import { START } from './clock.ts'
 import { made } from './made.ts'
 import type { TestFunction } from './runner.ts'
@@ -112,6 +112,29 @@ export function testChanges(test: TestFunction, makeStore: () => Store | Promise
       })
     })
   }
+
+  // Slots were cut by the shorter of two ttl, before their holder renewed them.
+  test('keeps slots while another ttl or limit counts them', async () => {
+    const store = await makeStore()
+    const slots = (limit: number, ttl: string) => inFlight(limit, { ttl: ttl as '1s' })
+    const [long, short] = [slots(LIMIT, '1m'), slots(LIMIT - 5, '1s')]
+    const [all] = await store.take([{ policy: 'p', key: 'k', step: stepFor(long, 'consume', LIMIT - 1) }], START)
+    const by = async (quota: Quota, verb: Verb, cost: number, at: Micros, original?: Taken): Promise<Decision> => {
+      const step = stepFor(quota, verb, cost, original && { original })
+      const [taken] = await store.take([{ policy: 'p', key: 'k', step }], at)
+      return decide('p', quota, cost, step, taken as Taken)
+    }
+    assert.equal((await by(short, 'consume', 1, START + 1e6)).allowed, false)
+    assert.equal((await by(long, 'consume', 1, START + 2e6)).allowed, true)
+    assert.equal((await by(long, 'consume', 1, START + 50e6)).allowed, false)
+    assert.equal((await by(long, 'charge', LIMIT - 1, START + 50e6, all)).remaining, 0)
+    // The clock steps back: what nothing renews is free after the longest ttl, and after the shorter one when only such are left.
+    assert.equal((await by(short, 'consume', 1, START - 50e6)).allowed, false)
+    assert.equal((await by(long, 'consume', LIMIT, START + 10e6 - 1)).allowed, false)
+    assert.equal((await by(short, 'consume', LIMIT - 5, START + 10e6)).allowed, true)
+    assert.equal((await by(short, 'consume', 1, START - 50e6)).allowed, false)
+    assert.equal((await by(short, 'consume', LIMIT - 5, START - 49e6)).allowed, true)
+  })
 
   // Units that were consumed are not in use, and slots in use consume nothing.
   test('counts nothing after a change between slots and another algorithm', async () => {

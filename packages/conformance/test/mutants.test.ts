@@ -104,6 +104,10 @@ const mutants: Record<string, Partial<Seams>> = {
   'gives the number of a released slot again': {
     keep: (state) => (isSlots(state) ? { ...state, last: state.slots.at(-2) ?? 0 } : state),
   },
+  'cuts slots by a shorter ttl': { keep: (state) => (isSlots(state) ? { ...state, ttl: 0 } : state) },
+  'holds slots for the ttl of others that are gone': ofSlots(({ base, taken }) =>
+    taken === undefined ? {} : { taken: { ...taken, ttl: Math.max(base.ttl, taken.ttl) } },
+  ),
   'releases the latest slots instead of those of the number': withStep((step) =>
     step.kernel === 'slots' && step.increment < 0 ? { id: 0 } : {},
   ),
@@ -147,7 +151,7 @@ const mutants: Record<string, Partial<Seams>> = {
     step: (state, now, step) =>
       runKernel(
         step.kernel === 'slots' && state !== undefined && !isSlots(state)
-          ? { last: now, slots: [now, now + step.ttl] }
+          ? { last: now, ttl: step.ttl, slots: [now, now + step.ttl] }
           : state,
         now,
         step,

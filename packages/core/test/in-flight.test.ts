@@ -1,5 +1,5 @@
 import { fakeClock, modelStore } from '@spillway/conformance'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest'
 import { acquire, inFlight } from '../src/in-flight.ts'
 import { perMinute, rateLimiter, type Slot, type Store, type SyncStore } from '../src/index.ts'
 import { rateLimiter as leanLimiter } from '../src/lean.ts'
@@ -169,6 +169,35 @@ describe('slots of a process that was stopped', () => {
     ])
     await heard.release()
     expect((await other.consume('a')).allowed).toBe(false)
+  })
+})
+
+describe('slots of a limiter whose quota is replaced', () => {
+  // Reproduces a bug: a request of the shorter ttl cut what was held, and two more were allowed while two ran.
+  test.each(['1s', '3s', '2m'] as const)('stay held if their ttl becomes %s', async (ttl) => {
+    const limiter = limiterOn()
+    const slots = [await limiter.acquire('a'), await limiter.acquire('a')]
+    limiter.replace({ quota: inFlight(2, { ttl }) })
+    for (let i = 0; i < 60; i++) {
+      expect((await limiter.acquire('a')).allowed).toBe(false)
+      await pass(1)
+    }
+    expect([slots.map(({ isLost }) => isLost), logger.warn.mock.calls]).toEqual([[false, false], []])
+    await slots[0]?.release()
+    const next = await limiter.acquire('a')
+    await pass(60)
+    expect([next.allowed, next.isLost, (await limiter.acquire('a')).allowed]).toEqual([true, false, false])
+  })
+
+  test('count against a lower limit, and are free one by one', async () => {
+    const limiter = limiterOn()
+    const slots = [await limiter.acquire('a'), await limiter.acquire('a')]
+    limiter.replace({ quota: inFlight(1) })
+    for (const slot of slots) {
+      expect(await limiter.acquire('a')).toMatchObject({ allowed: false, remaining: 0, limit: 1 })
+      await slot.release()
+    }
+    expect((await limiter.acquire('a')).allowed).toBe(true)
   })
 })
 

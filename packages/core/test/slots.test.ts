@@ -83,11 +83,29 @@ describe('the slots of a holder', () => {
     expect(key('refund', 1, 25 * second, id)).toMatchObject({ id: 0, used: 1 })
   })
 
-  test('end sooner by a shorter ttl, as a clock that was ahead is read, and later by a longer one when they are renewed', () => {
+  // Reproduces a bug: they ended by the shorter ttl, before their holder renewed them.
+  test('end as they were acquired if a quota has a shorter ttl, and later by a longer one when they are renewed', () => {
     const key = keyOf(quota)
     const { id } = key('consume', 1, 0)
-    expect(key('consume', 1, 0, 0, inFlight(1, { ttl: '2s' }))).toMatchObject({ allowed: false, slots: [0, 2e6] })
+    const shorter = inFlight(1, { ttl: '2s' })
+    expect(key('consume', 1, 0, 0, shorter)).toMatchObject({ allowed: false, slots: [0, 10e6] })
+    expect(key('consume', 1, 9 * second, 0, shorter)).toMatchObject({ allowed: false, slots: [0, 10e6] })
     expect(key('charge', 1, second, id, inFlight(1, { ttl: '1m' }))).toMatchObject({ id, slots: [0, 61e6] })
+  })
+
+  test('are held for the longest ttl among them at most where the clock has stepped back', () => {
+    const two = inFlight(2, { ttl: '10s' })
+    const shorter = inFlight(2, { ttl: '2s' })
+    const key = keyOf(two)
+    const { id } = key('consume', 1, 0)
+    expect(key('consume', 1, 0, 0, shorter)).toMatchObject({ slots: [0, 10e6, 1, 2e6] })
+    expect(key('peek', 1, 0, 0, shorter).used).toBe(2)
+    expect(key('consume', 1, -second, 0, shorter)).toMatchObject({ allowed: false, slots: [0, 9e6, 1, 2e6] })
+    key('refund', 1, 0, id, two)
+    // Only one of the shorter ttl is left, until the next is acquired beside none.
+    key('refund', 1, 0, id + 1, shorter)
+    const { slots } = key('consume', 1, 0, 0, shorter)
+    expect(key('consume', 2, -second, 0, shorter)).toMatchObject({ allowed: false, slots: [slots[0], second] })
   })
 
   test('stay in use by a lower limit, which denies until enough are released', () => {

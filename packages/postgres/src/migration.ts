@@ -17,7 +17,7 @@ import { takeBucketSql } from './sql/take-bucket.ts'
 import { warmUpSql } from './sql/warm-up.ts'
 
 /** The version of `migrationSql`, incremented with each change. */
-export const VERSION = 27
+export const VERSION = 28
 
 /** CREATE SCHEMA IF NOT EXISTS needs CREATE on the database, which the owner of a schema may not have. */
 const createSchemaSql = (schema: string): string => `DO $$ BEGIN
@@ -45,7 +45,7 @@ CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${table} (
   counts int8[],                     -- a sliding window: start, current, previous; a log: time, units, and so on
                                      -- a key's that warms up: written at, ahead, early, cold, scale, 0, 0, 0, 0
                                      -- a penalty's: written at, first, count, until, level, last, 0, 0, 0, 0, 0
-                                     -- slots: last number, twelve zeros, number, end, and so on
+                                     -- slots: last number, ttl, eleven zeros, number, end, and so on
                                      -- beside tat: scale, early: so many parts of a microsecond earlier than tat
   expires int8 NOT NULL              -- microseconds since 1970: afterwards the row may be swept
 ) WITH (fillfactor = 50);            -- room for new row versions on the same page: updates need not change the indexes

@@ -8,7 +8,8 @@ import type { Micros } from '../common/time.ts'
  * A slot that has expired counts no longer. Until an acquisition has cleared it away, its holder can still renew it: there
  * are never more slots than the limit.
  *
- * If the clock has stepped back, a slot is held for `ttl` from now at most.
+ * If the clock has stepped back, a slot is held for `ttl` from now at most: the longest of the slots in the state, as a limiter may
+ * count with another `ttl` than the holders of slots.
  *
  * The kernel is written in TypeScript here, in Lua and in SQL, with the same arithmetic. The conformance suite compares their results.
  */
@@ -30,6 +31,8 @@ export interface SlotsStep {
 export interface SlotsState {
   /** The highest number of a slot so far. */
   readonly last: number
+  /** The longest time for which one of the slots is held, or was. */
+  readonly ttl: Micros
   /** The slots that are held, the oldest first: number, end, number, end, … */
   readonly slots: readonly number[]
 }
@@ -55,7 +58,7 @@ export interface SlotsOutcome {
   readonly kept: SlotsState | undefined
 }
 
-const NEW: SlotsState = { last: 0, slots: [] }
+const NEW: SlotsState = { last: 0, ttl: 0, slots: [] }
 
 /** Steps the slots of a key. */
 export function slots(state: SlotsState | undefined, now: Micros, step: SlotsStep): SlotsOutcome {
@@ -81,12 +84,12 @@ export function usedIn({ slots }: SlotsState, now: Micros): number {
   return used
 }
 
-/** The state with all slots held until `ttl` from now at most. */
-function heldFrom(state: SlotsState, now: Micros, ttl: Micros): SlotsState {
-  const end = now + ttl
-  const { last, slots } = state
+/** The state with all slots held until the longest `ttl` from now at most. */
+function heldFrom(state: SlotsState, now: Micros, stepTtl: Micros): SlotsState {
+  const { last, ttl, slots } = state
+  const end = now + Math.max(ttl, stepTtl)
   if (slots.every((each, i) => i % 2 === 0 || each <= end)) return state
-  return { last, slots: slots.map((each, i) => (i % 2 === 0 ? each : Math.min(each, end))) }
+  return { last, ttl, slots: slots.map((each, i) => (i % 2 === 0 ? each : Math.min(each, end))) }
 }
 
 /** What is free is acquired also without a check, and no more. */
@@ -98,20 +101,22 @@ function acquire(base: SlotsState, now: Micros, used: number, step: SlotsStep): 
   for (let i = 0; i < base.slots.length; i += 2) {
     if ((base.slots[i + 1] as number) > now) slots.push(base.slots[i] as number, base.slots[i + 1] as number)
   }
+  const ttl = slots.length === 0 ? step.ttl : Math.max(base.ttl, step.ttl)
   for (let i = 0; i < count; i++) slots.push(first + i, now + step.ttl)
-  return [first, { last: first + count - 1, slots }]
+  return [first, { last: first + count - 1, ttl, slots }]
 }
 
 function renew(base: SlotsState, now: Micros, { id, increment, ttl }: SlotsStep): readonly [number, SlotsState] {
   const { last, slots } = base
   const isNamed = (i: number): boolean => (slots[i] as number) >= id && (slots[i] as number) < id + increment
   if (!slots.some((_, i) => i % 2 === 0 && isNamed(i))) return [0, base]
-  return [id, { last, slots: slots.map((each, i) => (i % 2 === 1 && isNamed(i - 1) ? now + ttl : each)) }]
+  const renewed = slots.map((each, i) => (i % 2 === 1 && isNamed(i - 1) ? now + ttl : each))
+  return [id, { last, ttl: Math.max(base.ttl, ttl), slots: renewed }]
 }
 
 /** Releases the slots that are named, or the latest. */
 function release(base: SlotsState, { id, increment }: SlotsStep): readonly [number, SlotsState] {
-  const { last, slots } = base
+  const { last, ttl, slots } = base
   const from = id > 0 ? id : (slots[Math.max(slots.length + 2 * increment, 0)] ?? 0)
   const to = id > 0 ? id - increment : last + 1
   const left: number[] = []
@@ -119,7 +124,7 @@ function release(base: SlotsState, { id, increment }: SlotsStep): readonly [numb
     const each = slots[i] as number
     if (each < from || each >= to) left.push(each, slots[i + 1] as number)
   }
-  return left.length === slots.length ? [0, base] : [from, { last, slots: left }]
+  return left.length === slots.length ? [0, base] : [from, { last, ttl, slots: left }]
 }
 
 /** The moment from which on no slot is held. */

@@ -127,6 +127,7 @@ export const PENALTY = [
 /** What slots have before the number and the end of each. */
 export const SLOTS = [
   'last',
+  'ttl',
   'zero1',
   'zero2',
   'zero3',
@@ -138,7 +139,6 @@ export const SLOTS = [
   'zero9',
   'zero10',
   'zero11',
-  'zero12',
 ] as const
 
 /** The state that a bucket writes; `gross` is null if it equals `tat`. */

@@ -6,8 +6,8 @@ const base = fieldsOf('base', SLOTS)
 const FIRST = SLOTS.length + 1
 
 /**
- * The slots kernel in SQL: the arithmetic of `kernels/slots.ts` of core. A state has the highest number of a slot, twelve zeros,
- * and the number and the end of each slot.
+ * The slots kernel in SQL: the arithmetic of `kernels/slots.ts` of core. A state has the highest number of a slot, the longest `ttl`,
+ * eleven zeros, and the number and the end of each slot.
  */
 export const slotsSql = ({ fn }: Names): string => `
 CREATE OR REPLACE FUNCTION ${fn('slots_used')}(state int8[], now int8) RETURNS int8
@@ -32,10 +32,11 @@ $$;
 
 CREATE OR REPLACE FUNCTION ${fn('slots_held')}(state int8[], now int8, step int8[]) RETURNS int8[]
 LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE last CONSTANT int8 := now + greatest(state[2], ${step.ttl});
 BEGIN
   IF state IS NULL THEN RETURN '{${SLOTS.map(() => 0)}}'::int8[]; END IF;
   FOR i IN ${FIRST}..cardinality(state) BY 2 LOOP
-    state[i + 1] := least(state[i + 1], now + ${step.ttl});
+    state[i + 1] := least(state[i + 1], last);
   END LOOP;
   RETURN state;
 END
@@ -50,6 +51,7 @@ BEGIN
   FOR i IN ${FIRST}..cardinality(base) BY 2 LOOP
     IF base[i + 1] > now THEN slots := slots || base[i] || base[i + 1]; END IF;
   END LOOP;
+  slots[2] := CASE WHEN cardinality(slots) > ${SLOTS.length} THEN greatest(${base.ttl}, ${step.ttl}) ELSE ${step.ttl} END;
   FOR i IN 0..count - 1 LOOP slots := slots || first + i || now + ${step.ttl}; END LOOP;
   slots[1] := first + count - 1;
   RETURN slots;
@@ -66,6 +68,7 @@ BEGIN
       base[i + 1] := now + ${step.ttl};
     END IF;
   END LOOP;
+  IF id > 0 THEN base[2] := greatest(${base.ttl}, ${step.ttl}); END IF;
   RETURN id || base;
 END
 $$;

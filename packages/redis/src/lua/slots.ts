@@ -1,22 +1,22 @@
 /**
- * The slots kernel in Lua: the arithmetic of `kernels/slots.ts` of core. A state is a list: the highest number of a slot, and the
- * number and the end of each. It has an odd length, and a log an even one.
+ * The slots kernel in Lua: the arithmetic of `kernels/slots.ts` of core. A state is a list: the highest number of a slot, the longest
+ * `ttl`, 0, and the number and the end of each. It has an odd length, and a log an even one.
  */
 export const slotsLua = /* lua */ `
 local function usedIn(slots, now)
   local used = 0
-  for i = 3, #slots, 2 do
+  for i = 5, #slots, 2 do
     if slots[i] > now then used = used + 1 end
   end
   return used
 end
 
 local function heldFrom(slots, now, ttl)
-  local held, isAhead = { slots[1] }, false
-  for i = 2, #slots, 2 do
+  local held, isAhead, last = { slots[1], slots[2], 0 }, false, now + max(slots[2], ttl)
+  for i = 4, #slots, 2 do
     local ends = slots[i + 1]
-    isAhead = isAhead or ends > now + ttl
-    held[i], held[i + 1] = slots[i], min(ends, now + ttl)
+    isAhead = isAhead or ends > last
+    held[i], held[i + 1] = slots[i], min(ends, last)
   end
   return isAhead and held or slots
 end
@@ -25,13 +25,14 @@ local function acquireSlots(base, now, used, step)
   local count = min(step.increment, max(step.limit - used, 0))
   if count == 0 then return 0, base end
   local first = max(now, base[1] + 1)
-  local slots = { first + count - 1 }
-  for i = 2, #base, 2 do
+  local slots = { first + count - 1, step.ttl, 0 }
+  for i = 4, #base, 2 do
     if base[i + 1] > now then
       slots[#slots + 1] = base[i]
       slots[#slots + 1] = base[i + 1]
     end
   end
+  if #slots > 3 then slots[2] = max(base[2], step.ttl) end
   for i = 0, count - 1 do
     slots[#slots + 1] = first + i
     slots[#slots + 1] = now + step.ttl
@@ -40,8 +41,8 @@ local function acquireSlots(base, now, used, step)
 end
 
 local function renewSlots(base, now, step)
-  local slots, id = { base[1] }, 0
-  for i = 2, #base, 2 do
+  local slots, id = { base[1], max(base[2], step.ttl), 0 }, 0
+  for i = 4, #base, 2 do
     local each, ends = base[i], base[i + 1]
     if each >= step.id and each < step.id + step.increment then id, ends = step.id, now + step.ttl end
     slots[i], slots[i + 1] = each, ends
@@ -51,9 +52,9 @@ end
 
 local function releaseSlots(base, step)
   local from, to = step.id, step.id - step.increment
-  if from == 0 then from, to = base[max(#base - 1 + 2 * step.increment, 0) + 2] or 0, base[1] + 1 end
-  local left = { base[1] }
-  for i = 2, #base, 2 do
+  if from == 0 then from, to = base[max(#base - 3 + 2 * step.increment, 0) + 4] or 0, base[1] + 1 end
+  local left = { base[1], base[2], 0 }
+  for i = 4, #base, 2 do
     if base[i] < from or base[i] >= to then
       left[#left + 1] = base[i]
       left[#left + 1] = base[i + 1]
@@ -64,7 +65,7 @@ local function releaseSlots(base, step)
 end
 
 local function slots(state, now, step)
-  local base = heldFrom(state or { 0 }, now, step.ttl)
+  local base = heldFrom(state or { 0, 0, 0 }, now, step.ttl)
   local used = usedIn(base, now)
   local id, next
   if step.increment < 0 then id, next = releaseSlots(base, step)
@@ -87,7 +88,7 @@ kernels.slots = {
   encode = function(state) return 'l' .. cmsgpack.pack(state) end,
   emptyAt = function(state)
     local at = state[1]
-    for i = 3, #state, 2 do at = max(at, state[i]) end
+    for i = 5, #state, 2 do at = max(at, state[i]) end
     return at
   end,
 }
