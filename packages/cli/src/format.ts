@@ -33,6 +33,10 @@ export function span(millis: number | null): string {
   return rest > 0 && units < 100 ? `${count(units)} ${name} ${rest} ${nextName}` : `${count(units)} ${name}`
 }
 
+/** When something is available: `?` if that is not known, as of slots in use. */
+export const whenText = (afterMs: number | null, isNow: boolean): string =>
+  afterMs !== 0 ? span(afterMs) : isNow ? 'now' : '?'
+
 /** A span of time as rules of JSON have it: `10s`. */
 export function durationOf(millis: number): string {
   const unit = UNITS.find(([size]) => size >= 1 && millis % size === 0)

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { inFlight } from '@spillway/core/in-flight'
 import { policiesFrom, type RulePolicy } from '@spillway/core/rules'
 import { duplicateIn } from './duplicate-names.ts'
 import { EXIT } from './exit.ts'
@@ -44,7 +45,7 @@ function policiesIn(path: string, text: string): Pick<PolicyFile, 'policies' | '
   const twice = duplicateIn(text)
   if (twice !== undefined) throw new UserError(`${path}: ${twice} is named twice: keep one.`, EXIT.failure)
   try {
-    const policies = policiesFrom(document)
+    const policies = policiesFrom(document, { inFlight })
     for (const policy of policies) checkUsable(policy)
     return { policies, document }
   } catch (error) {

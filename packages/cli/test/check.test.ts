@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { inFlight } from '@spillway/core/in-flight'
 import { policiesFrom } from '@spillway/core/rules'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sentenceOf } from '../src/explain/sentence.ts'
@@ -54,6 +55,7 @@ describe('a policy in a sentence', () => {
       rule('leaky_bucket', { limit: 5, per: '1s', queue: 9 }),
       'Each client address may make requests evenly, 5 a second, and queue 9 requests.',
     ],
+    [rule('in_flight', { limit: 5 }), 'Each client address may have 5 requests in flight at once.'],
     [
       rule('penalty', { after: 5, within: '15m', block: '15m' }, { count_if: [401, 403] }),
       'Each client address may make 5 requests within 15 min, and is then blocked for 15 min. It counts responses with status 401 or 403 only.',
@@ -95,7 +97,7 @@ describe('a policy in a sentence', () => {
       'Each client address may make 9 requests at once, and then 1 a second, counting requests by POST to /a, or to /b or /c.',
     ],
   ])('%j', (policy, sentence) => {
-    expect(policiesFrom([policy]).map(sentenceOf)).toEqual([sentence])
+    expect(policiesFrom([policy], { inFlight }).map(sentenceOf)).toEqual([sentence])
   })
 })
 

@@ -18,6 +18,7 @@ import {
   tokenBucket,
   warmingUp,
 } from '@spillway/core'
+import { inFlight } from '@spillway/core/in-flight'
 import { policiesFrom } from '@spillway/core/rules'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -114,6 +115,8 @@ describe('a policy in code and its rule in JSON', () => {
     log: slidingLog({ limit: 5, window: '1500ms' }),
     leaky: leakyBucket({ limit: 5, per: '1m', queue: 3 }),
     warm: warmingUp({ limit: 10, per: '1s', warmUpPeriod: '3m' }),
+    slots: inFlight(10),
+    'slots for long': inFlight(10, { ttl: '90s' }),
     blocks: penalty({ after: 5, within: '15m', block: '15m', extend: true }),
     'growing blocks': penalty({ after: 5, within: '15m', block: '15m', grow: 2, max: '1d', forgive: '2d' }),
   }
@@ -127,7 +130,7 @@ describe('a policy in code and its rule in JSON', () => {
       cost: 'query:n',
       maxCost: 5,
     }
-    expect(policiesFrom([ruleFrom(policy as CodePolicy, name)])).toEqual([policy])
+    expect(policiesFrom([ruleFrom(policy as CodePolicy, name)], { inFlight })).toEqual([policy])
   })
 
   test('are the same for any token bucket', () => {

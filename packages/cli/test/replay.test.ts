@@ -120,6 +120,24 @@ test('a replay counts only the statuses of count_if', () => {
   expect(events.map(({ line }) => line)).toEqual([5, 6])
 })
 
+test('a replay leaves out slots, and says why', async () => {
+  const slots = bucket('slots', { limit: 1 }, { algorithm: 'in_flight' })
+  const line = '203.0.113.7 - - [05/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 1\n'
+  const files = { 'a.log': line, 'both.json': [slots, bucket('rate', { rps: 5 })], 'slots.json': [slots] }
+  const { path, remove } = folderOf(
+    Object.fromEntries(
+      Object.entries(files).map(([name, file]) => [name, typeof file === 'string' ? file : JSON.stringify(file)]),
+    ),
+  )
+  const why = 'cannot be replayed: logs do not say how long requests were in flight'
+  const both = await spillway(['replay', path('a.log'), '--policy', path('both.json'), '--json'])
+  expect([both.exitCode, both.err]).toEqual([0, expect.stringContaining(why)])
+  expect(JSON.parse(both.out).plans[0].policies).toHaveLength(1)
+  const alone = await spillway(['replay', path('a.log'), '--policy', path('slots.json')])
+  expect(alone).toMatchObject({ exitCode: 2, err: expect.stringContaining(why) })
+  remove()
+})
+
 test('a replay counts the months of the log, in the time zone of the policy', () => {
   const policies = policiesFrom([
     {

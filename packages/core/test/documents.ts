@@ -69,6 +69,7 @@ const algorithms = [
   configured('sliding_window', { limit: whole, window: duration }),
   configured('sliding_log', { limit: whole, window: duration }),
   configured('warming_up', { limit: whole, per: duration, warm_up_period: duration }, { burst: whole }),
+  configured('in_flight', { limit: whole }, { ttl: duration }),
   configured('penalty', { after: whole, within: duration, block: duration }, { extend: fc.boolean() }),
 ]
 

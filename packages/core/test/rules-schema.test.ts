@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runsOf } from '../../../test/runs.ts'
+import { inFlight } from '../src/in-flight.ts'
 import { QuotaError } from '../src/index.ts'
 import { policiesFrom, type RuleMatch, rulesSchema } from '../src/rules/index.ts'
 import { anyDocument, rule, spoiltDocument } from './documents.ts'
@@ -10,7 +11,7 @@ import { anyDocument, rule, spoiltDocument } from './documents.ts'
 /** What is wrong with a document, a line each. */
 function problems(document: unknown): readonly string[] {
   try {
-    policiesFrom(document)
+    policiesFrom(document, { inFlight })
     return []
   } catch (error) {
     if (!(error instanceof QuotaError) || error.code !== 'ERR_SPILLWAY_OPTION') throw error
@@ -59,7 +60,7 @@ describe('errors name the path and the fix', () => {
     ]),
     [
       [rule({ algorithm: 'gcra' })],
-      'rules[0].algorithm must be one of "token_bucket", "leaky_bucket", "fixed_window", "calendar_window", "sliding_window", "sliding_log", "warming_up", "penalty"; got "gcra".',
+      'rules[0].algorithm must be one of "token_bucket", "leaky_bucket", "fixed_window", "calendar_window", "sliding_window", "sliding_log", "warming_up", "in_flight", "penalty"; got "gcra".',
     ],
     [configured({ rps: 1, burst: 0 }), 'rules[0].algorithm_config.burst must be a whole number, 1 or more; got 0.'],
     [

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { inFlight } from '../src/in-flight.ts'
 import {
   calendarWindow,
   fixedWindow,
@@ -14,7 +15,7 @@ import {
 import { policiesFrom } from '../src/rules/index.ts'
 import { rule } from './documents.ts'
 
-const only = (parts: object) => policiesFrom([rule(parts)])[0]
+const only = (parts: object) => policiesFrom([rule(parts)], { inFlight })[0]
 const config = (numbers: object, algorithm = 'token_bucket') => only({ algorithm, algorithm_config: numbers })
 
 describe('the examples that the format comes with', () => {
@@ -114,6 +115,8 @@ test.each([
     { limit: 5, per: '1s', warm_up_period: '10s', burst: 2 },
     warmingUp({ limit: 5, per: '1s', warmUpPeriod: '10s', burst: 2 }),
   ],
+  ['in_flight', { limit: 5 }, inFlight(5)],
+  ['in_flight', { limit: 5, ttl: '10s', fixed_cost: 2 }, inFlight(5, { ttl: '10s' })],
   ['penalty', { after: 5, within: '15m', block: '1h' }, penalty({ after: 5, within: '15m', block: '1h' })],
   [
     'penalty',
@@ -121,6 +124,27 @@ test.each([
     penalty({ after: 5, within: '15m', block: '15m', grow: 2, max: '1d', forgive: '2d', extend: true }),
   ],
 ])('%s with %j', (algorithm, numbers, quota) => expect(config(numbers, algorithm)?.quota).toEqual(quota))
+
+describe('slots', () => {
+  const slots = { ...rule({ name: 'slots', match: { path: '/export' } }), algorithm: 'in_flight' }
+  const rules = [{ ...slots, algorithm_config: { limit: 10 } }, rule({ algorithm_config: { rps: 1 } })]
+
+  test('need what brings them, so that others pay nothing for it', () => {
+    expect(() => policiesFrom(rules)).toThrow(
+      'rules[0].algorithm_config: in_flight needs its builder: policiesFrom(json, { inFlight })',
+    )
+    expect(() => policiesFrom(rules, { inflight: inFlight } as never)).toThrow('inFlight')
+    expect(() => policiesFrom(rules, { inFlight: 10 } as never)).toThrow('inFlight')
+  })
+
+  test('and a smaller rate for all requests both count: they are no tiers', () =>
+    expect(policiesFrom(rules, { inFlight }).map(({ tiers }) => tiers)).toEqual([undefined, undefined]))
+
+  test('have at most 10,000', () =>
+    expect(() => policiesFrom([{ ...slots, algorithm_config: { limit: 10_001 } }], { inFlight })).toThrow(
+      'rules[0].algorithm_config.limit must be a whole number, 0 to 10,000; got 10001.',
+    ))
+})
 
 // It was an error: policies took lists, and rules did not.
 test('a list of matches is one of the policy', () => {

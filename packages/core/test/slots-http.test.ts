@@ -145,7 +145,13 @@ describe('headers', () => {
   })
 
   test('of older forms have the reset of a rate that governs', async () => {
-    const { guard } = setUp([{ ...rate, quota: perMinute(2) }, { ...slots, quota: inFlight(9) }], { headers: 'draft-6' })
+    const { guard } = setUp(
+      [
+        { ...rate, quota: perMinute(2) },
+        { ...slots, quota: inFlight(9) },
+      ],
+      { headers: 'draft-6' },
+    )
     expect(await sent(guard)).toMatchObject({ 'RateLimit-Remaining': '1', 'RateLimit-Reset': '30' })
     await sent(guard)
     expect(await sent(guard)).toMatchObject({ 'RateLimit-Reset': '30', 'Retry-After': '30' })

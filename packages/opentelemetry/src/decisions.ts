@@ -34,7 +34,9 @@ export function decisionRecorder(instruments: () => Instruments): (event: AnyDec
     if (decision.limit > 0) remaining.record(decision.remaining / decision.limit, policy)
     // A shadow policy sends no wait, and delays no request.
     if (mode === 'shadow') return
-    if (!decision.allowed && decision.retryAfterMs < Infinity) retryAfter.record(decision.retryAfterMs / 1000, policy)
+    // Of slots, none is known.
+    if (decision.retryAfterMs > 0 && decision.retryAfterMs < Infinity)
+      retryAfter.record(decision.retryAfterMs / 1000, policy)
     if (decision.delayMs > 0) delay.record(decision.delayMs / 1000, policy)
   }
 
@@ -67,6 +69,6 @@ function annotateSpan(decision: Decision): void {
     ...(degraded && degradedOf(degraded)),
   })
   if (decision.allowed) return
-  const wait = retryAfterMs < Infinity ? { 'spillway.retry_after': retryAfterMs / 1000 } : {}
+  const wait = retryAfterMs > 0 && retryAfterMs < Infinity ? { 'spillway.retry_after': retryAfterMs / 1000 } : {}
   span.addEvent('spillway.denied', { 'spillway.violated': [...decision.violated], ...wait })
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Inspection, Store } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
-import { columns, count, plain, span } from '../format.ts'
+import { columns, count, plain, whenText } from '../format.ts'
 import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { checkStore, connect, type LiveOptions, unreachable, urlOf } from '../live/connect.ts'
 import { keyFrom } from '../live/key.ts'
@@ -142,19 +142,22 @@ interface InspectedKey {
 function tableOf(rows: readonly InspectedKey[], io: Io): string {
   const paint = painter(io.stdout, io.env)
   const isBlocked = rows.some(({ blockedMs }) => blockedMs > 0)
-  const whenText = (afterMs: number | null): string => (afterMs === 0 ? 'now' : span(afterMs))
-  const cells = rows.map(
-    ({ policy, key, limit, remaining, retryAfterMs, resetAfterMs, blockedMs, unused, available }) => [
+  const rowOf = (row: InspectedKey): readonly string[] => {
+    const { policy, key, limit, remaining, retryAfterMs, resetAfterMs, blockedMs, unused, available } = row
+    const afterMs = (units: number): number | null | undefined =>
+      available.find((each) => each.units === units)?.afterMs
+    const [one, half] = [afterMs(1), afterMs(Math.max(Math.ceil(limit / 2), 1))]
+    return [
       policy,
       plain(key, 40),
       count(remaining),
       count(limit),
-      whenText(retryAfterMs),
-      whenText(available.at(available.length > 2 ? 1 : 0)?.afterMs ?? null),
-      unused ? 'nothing kept' : whenText(resetAfterMs),
+      whenText(retryAfterMs, one !== undefined),
+      whenText(half === undefined ? 0 : half, half !== undefined),
+      unused ? 'nothing kept' : whenText(resetAfterMs, remaining >= limit),
       ...(isBlocked ? [blockedText(blockedMs)] : []),
-    ],
-  )
+    ]
+  }
   const head = ['policy', 'key', 'remaining', 'of', 'next request', 'half', 'full', ...(isBlocked ? ['blocked'] : [])]
-  return `${columns(head, cells, (text) => paint('dim', text), widthOf(io.stdout))}\n`
+  return `${columns(head, rows.map(rowOf), (text) => paint('dim', text), widthOf(io.stdout))}\n`
 }

@@ -1,11 +1,11 @@
 import { ipKey } from '@spillway/core/http'
 import { areTiers } from '@spillway/core/internal'
 import { EXIT } from '../exit.ts'
-import { type Io, painter, widthOf } from '../io.ts'
+import { type Io, painter, UserError, widthOf } from '../io.ts'
 import { doubtsIn } from '../log/doubts.ts'
 import type { Entry } from '../log/entry.ts'
 import type { Source } from '../log/source.ts'
-import { readPolicies } from '../policies.ts'
+import { type PolicyFile, readPolicies } from '../policies.ts'
 import { type DenialEvent, type Plan, planOf } from '../replay/plan.ts'
 import { iso, type Result, resultOf } from '../replay/result.ts'
 import { textOf } from '../replay/text.ts'
@@ -29,7 +29,7 @@ const SUGGESTED_SHARE = 0.001
 
 /** Replays logs on policies, and prints the result. Returns an exit code of `EXIT`. */
 export async function replay(paths: readonly string[], options: ReplayOptions, io: Io): Promise<number> {
-  const files = await readPolicies(options.policy)
+  const files = (await readPolicies(options.policy)).map((file) => withoutSlots(file, io))
   const most = options.denyAtMost === undefined ? undefined : shareOf('--deny-at-most', options.denyAtMost)
   const unreadable = shareOf('--unreadable-at-most', options.unreadableAtMost)
   const sources = await openAll(paths, io)
@@ -65,6 +65,18 @@ export async function replay(paths: readonly string[], options: ReplayOptions, i
   )
     return EXIT.noVerdict
   return verdictOn(result, most, options.denyAtMost as string, io)
+}
+
+/** A log does not say how long requests were in flight: slots would be taken, and never released. */
+function withoutSlots(file: PolicyFile, io: Io): PolicyFile {
+  const policies = file.policies.filter(({ quota }) => quota.kernel !== 'slots')
+  const left = file.policies.filter((policy) => !policies.includes(policy))
+  if (left.length === 0) return file
+  const names = left.map(({ name }) => JSON.stringify(name)).join(', ')
+  const why = `${names} of ${file.path} cannot be replayed: logs do not say how long requests were in flight`
+  if (policies.length === 0) throw new UserError(`${why}. Name a file with other policies, too.`)
+  io.stderr.write(`${why}. The other policies are replayed without.\n`)
+  return { ...file, policies }
 }
 
 async function resultFor(

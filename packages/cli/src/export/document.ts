@@ -1,3 +1,4 @@
+import { inFlight } from '@spillway/core/in-flight'
 import { policiesFrom } from '@spillway/core/rules'
 import { claimedName } from '../policy-names.ts'
 import { type CodePolicy, type Rule, ruleFrom } from './rule.ts'
@@ -35,7 +36,7 @@ const nameOf = ({ name = 'default' }: CodePolicy): string => String(name)
  * rule without `match`, unless that is in a group of its own.
  */
 function withoutImpliedTiers(rules: readonly Rule[], groups: Set<string>): readonly Rule[] {
-  const read = policiesFrom(rules)
+  const read = policiesFrom(rules, { inFlight })
   const implied = rules.filter(({ tiers, match }, i) => match === undefined && tiers !== read[i]?.tiers)
   if (implied.length === 0) return rules
   const alone = rules.map((rule) =>

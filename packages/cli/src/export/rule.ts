@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { BucketQuota, Micros, PenaltyQuota, Quota, ZonedPeriods } from '@spillway/core'
+import { inFlight } from '@spillway/core/in-flight'
 import { policiesFrom, type RuleMatch, type RulePolicy } from '@spillway/core/rules'
 import { EXIT } from '../exit.ts'
 import { durationOf } from '../format.ts'
@@ -68,7 +69,7 @@ export function ruleFrom(policy: CodePolicy, name: string): Rule {
     spill,
     tiers,
   }) as unknown as Rule
-  if (isDeepStrictEqual(policiesFrom([withoutOthers(rule)])[0]?.quota, quota)) return rule
+  if (isDeepStrictEqual(policiesFrom([withoutOthers(rule)], { inFlight })[0]?.quota, quota)) return rule
   throw new UserError(`policy ${JSON.stringify(name)} has a quota that JSON cannot hold exactly.`, EXIT.failure)
 }
 
@@ -118,7 +119,7 @@ function configOf(quota: Quota): readonly [algorithm: string, config: Config] {
     case 'penalty':
       return ['penalty', penaltyConfig(quota)]
     case 'slots':
-      throw new UserError('rules in JSON have no inFlight: write that policy in code.', EXIT.failure)
+      return ['in_flight', { limit: quota.limit, ttl: duration(quota.window) }]
     default:
       return quota.schedule ? scheduledConfig(quota, quota.schedule) : continuousConfig(quota)
   }

@@ -1,6 +1,6 @@
 import type { KeyList, ListedKey } from '@spillway/core'
 import type { RulePolicy } from '@spillway/core/rules'
-import { columns, count, percent, plain, span } from '../format.ts'
+import { columns, count, percent, plain, span, whenText } from '../format.ts'
 import type { Colour } from '../io.ts'
 import { keyText } from '../replay/key-text.ts'
 
@@ -64,15 +64,15 @@ export function tableOf(
   paint: (colour: Colour, text: string) => string,
 ): string {
   const cells = rows.map(({ listed, text }, i) => {
-    const { limit, remaining, retryAfterMs, resetAfterMs } = listed.decision
+    const { allowed, limit, remaining, retryAfterMs, resetAfterMs } = listed.decision
     const nextMs = Math.max(retryAfterMs, listed.blockedMs ?? 0)
     return [
       `${selected === undefined ? '' : i === selected ? '> ' : '  '}${text}`,
       count(limit - remaining),
       count(limit),
       percent(limit - remaining, limit),
-      nextMs === 0 ? 'now' : span(nextMs),
-      resetAfterMs === 0 ? 'now' : span(resetAfterMs),
+      whenText(nextMs, allowed),
+      whenText(resetAfterMs, remaining >= limit),
       blockedText(listed.blockedMs),
     ]
   })

@@ -1,3 +1,4 @@
+import { MOST_SLOTS } from '../algorithms/slots/slots-checks.ts'
 import type { Schema } from './json-schema.ts'
 
 /** The name of a header. */
@@ -93,6 +94,10 @@ export const CONFIGS: Readonly<Record<string, Schema>> = {
     'per',
     'warm_up_period',
   ]),
+  in_flight: config(
+    { limit: { ...whole(0), description: 'a whole number, 0 to 10,000', maximum: MOST_SLOTS }, ttl: duration },
+    ['limit'],
+  ),
   penalty: {
     ...config(
       {

@@ -1,7 +1,7 @@
 import { leakyBucket, tokenBucket } from '../algorithms/bucket/token-bucket.ts'
 import { slidingLog } from '../algorithms/log/sliding-log.ts'
 import { penalty } from '../algorithms/penalty/penalty.ts'
-import type { BucketQuota, Quota } from '../algorithms/quota-types.ts'
+import type { BucketQuota, Quota, SlotsQuota } from '../algorithms/quota-types.ts'
 import { warmingUp } from '../algorithms/warm-up/warming-up.ts'
 import { calendarWindow } from '../algorithms/window/calendar-window.ts'
 import { fixedWindow } from '../algorithms/window/fixed-window.ts'
@@ -19,7 +19,16 @@ export interface RateConfig {
   readonly [name: string]: unknown
 }
 
-const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
+/** The functions that build quotas of `policiesFrom` which bring more than an algorithm: who does not pass them pays nothing. */
+export interface RuleBuilders {
+  /**
+   * `inFlight` of `@spillway/core/in-flight`, for rules with `in_flight`.
+   * @default none, such a rule is an error
+   */
+  readonly inFlight?: (limit: number, options?: { readonly ttl?: Duration }) => SlotsQuota
+}
+
+const QUOTAS: Readonly<Record<string, (config: RateConfig, builders: RuleBuilders) => Quota>> = {
   token_bucket: ({ keep_full: keepFull, ...config }) =>
     holdingRefills(
       tokenBucket({
@@ -41,14 +50,21 @@ const QUOTAS: Readonly<Record<string, (config: RateConfig) => Quota>> = {
   sliding_log: (config) => slidingLog(pick(config, 'limit', 'window')),
   warming_up: ({ warm_up_period: warmUpPeriod, ...config }) =>
     warmingUp({ ...pick(config, 'limit', 'per', 'burst'), warmUpPeriod: warmUpPeriod as Duration }),
+  in_flight: (config, { inFlight }) => {
+    if (inFlight !== undefined) return inFlight(config.limit as number, pick(config, 'ttl'))
+    throw new QuotaError(
+      'ERR_SPILLWAY_OPTION',
+      'in_flight needs its builder: policiesFrom(json, { inFlight }), with inFlight of the package of your adapter or @spillway/core/in-flight.',
+    )
+  },
   penalty: (config) => penalty(pick(config, 'after', 'within', 'block', 'grow', 'max', 'forgive', 'extend')),
 }
 
 /**
  * Makes a quota of an algorithm and its numbers. Throws a QuotaError for numbers that no quota can represent exactly.
  */
-export function quotaFrom(algorithm: string, config: RateConfig): Quota {
-  return (QUOTAS[algorithm] as (config: RateConfig) => Quota)(config)
+export function quotaFrom(algorithm: string, config: RateConfig, builders: RuleBuilders): Quota {
+  return (QUOTAS[algorithm] as (typeof QUOTAS)[string])(config, builders)
 }
 
 /** The bucket. Throws a QuotaError if it holds less than refills at once: its rate would be lower than the one written. */

@@ -1,9 +1,11 @@
 import { formatValue, QuotaError } from '../common/errors.ts'
+import { checkOptions } from '../common/guess.ts'
+import { checkFunctions } from '../common/options.ts'
 import { MOST_POLICIES } from '../policies/count.ts'
 import { checkSpills } from '../policies/spill-targets.ts'
 import { namesOf } from '../policies/state-names.ts'
 import { checkTiers } from '../policies/tiers.ts'
-import { quotaFrom, type RateConfig } from './rate.ts'
+import { quotaFrom, type RateConfig, type RuleBuilders } from './rate.ts'
 import type { RuleKey, RuleMatch, RulePolicy } from './rule-policy.ts'
 import { ruleSchema, rulesSchema } from './schema.ts'
 import { withTiers } from './tiers.ts'
@@ -45,8 +47,12 @@ const MOST_PROBLEMS = 20
  *
  * The format is an existing one with two differences. `burst` may be less than `tokens_per_second`, because a burst of
  * 1 spaces requests evenly. Units are whole numbers: a rate may be a fraction of them, a burst or a cost may not.
+ *
+ * Rules with `in_flight` need `{ inFlight }` as the second argument.
  */
-export function policiesFrom(json: unknown): readonly RulePolicy[] {
+export function policiesFrom(json: unknown, builders: RuleBuilders = {}): readonly RulePolicy[] {
+  checkOptions('policiesFrom', builders, ['inFlight'])
+  checkFunctions(builders, ['inFlight'])
   const listed = Array.isArray(json)
   const problems = [...check(json, rulesSchema, listed ? 'rules' : ROOT)]
   const rules = listed ? json : (json as { rules?: unknown } | null | undefined)?.rules
@@ -57,7 +63,7 @@ export function policiesFrom(json: unknown): readonly RulePolicy[] {
       problems.push(...wholeUnits(rule?.algorithm_config, `rules[${i}].algorithm_config`))
       continue
     }
-    problems.push(...problemOf(() => policies.push(policyFrom(rule, `rules[${i}]`))))
+    problems.push(...problemOf(() => policies.push(policyFrom(rule, `rules[${i}]`, builders))))
     const own = namesOf(rule)
     const taken = own.find((name) => names.has(name))
     if (taken !== undefined) problems.push(`rules[${i}].name must be its own; ${formatValue(taken)} is taken.`)
@@ -81,12 +87,12 @@ function checkRelated(policies: readonly RulePolicy[]): void {
   checkTiers(policies)
 }
 
-function policyFrom(rule: Rule, path: string): RulePolicy {
+function policyFrom(rule: Rule, path: string, builders: RuleBuilders): RulePolicy {
   const { name, limit_keys, algorithm, algorithm_config: config, match, mode, count_if, blocks, spill, tiers } = rule
   const keys = limit_keys.map(keyFrom)
   return {
     name,
-    quota: at(`${path}.algorithm_config`, () => quotaFrom(algorithm, config)),
+    quota: at(`${path}.algorithm_config`, () => quotaFrom(algorithm, config, builders)),
     key: keys.length === 1 ? (keys[0] as RuleKey) : keys,
     ...at(`${path}.algorithm_config`, () => costFrom(config)),
     ...(match && { match: matchesFrom(match, `${path}.match`) }),

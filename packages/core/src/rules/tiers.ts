@@ -46,12 +46,21 @@ const isRelated = ({ tiers, spill, mode }: RulePolicy): boolean =>
   tiers !== undefined || spill !== undefined || mode === 'shadow'
 
 // With the statuses: a limit of failed logins does not deny first what a limit of all requests denies.
-const countedBy = ({ key, cost = 1, defaultCost = 1, maxCost, countIf }: RulePolicy): readonly unknown[] => [
+// Slots deny nothing first that a rate denies.
+const countedBy = ({
+  key,
+  cost = 1,
+  defaultCost = 1,
+  maxCost,
+  countIf,
+  quota: { kernel },
+}: RulePolicy): readonly unknown[] => [
   key,
   cost,
   defaultCost,
   maxCost,
   countIf && [...countIf].sort((a, b) => a - b),
+  kernel === 'slots',
 ]
 
 /** Whether a quota has more units and a higher rate. */
