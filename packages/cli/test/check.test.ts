@@ -1,3 +1,4 @@
+// cspell:ignore chek psot
 import { writeFileSync } from 'node:fs'
 import { inFlight } from '@spillway/core/in-flight'
 import { policiesFrom } from '@spillway/core/rules'

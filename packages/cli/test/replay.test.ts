@@ -1,3 +1,4 @@
+// cspell:ignore polcy
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fakeClock } from '@spillway/conformance'

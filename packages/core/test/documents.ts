@@ -1,3 +1,4 @@
+// cspell:ignore psot
 import fc from 'fast-check'
 
 /** A rule that is right, with the given parts changed. */

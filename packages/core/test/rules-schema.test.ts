@@ -1,3 +1,4 @@
+// cspell:ignore methd
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'

@@ -106,7 +106,7 @@ describe('what corrects costs', () => {
 })
 
 describe('a request that fails', () => {
-  // Reproduces a bug: those stayed taken until their ttl, and were renewed by nobody.
+  // Reproduces a bug: those stayed taken until their ttl, and nothing renewed them.
   test('leaves nothing of policies that only watch', async () => {
     const other = modelStore(fakeClock())
     const watching = [slots, { ...rate, name: 'watched' }].map(
@@ -128,7 +128,7 @@ describe('headers', () => {
     return Object.fromEntries(headers)
   }
 
-  // Reproduces a bug: clients were told that the quota is full again in 0 seconds.
+  // Reproduces a bug: headers reported that the quota is full again in 0 seconds.
   test('of older forms have no reset of slots', async () => {
     const { guard } = setUp([slots], { headers: ['draft-7', 'draft-6', 'legacy-delta'] })
     const verdicts = [await guard({}), await guard({}), await guard({})]
