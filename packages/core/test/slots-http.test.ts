@@ -74,7 +74,7 @@ describe('what corrects costs', () => {
     const { decision, after } = await guard({})
     for (const name of [undefined, 'slots', 'watched']) {
       await expect(decision?.settle(0, name)).rejects.toThrow(
-        'settle(actual, policy) needs a policy that counts units, and this request has none',
+        'settle(actual, policy) must name one of the policies with units',
       )
     }
     expect([await free(), await free('watched (shadow)')]).toEqual([1, 1])

@@ -156,7 +156,5 @@ function toCorrect(
   const [named, ...others] = found
   if (named !== undefined && (policy !== undefined || others.length === 0)) return named
   const names = all.map(([, { policy }]) => formatValue(policy.name)).join(', ')
-  const rule =
-    names === '' ? 'needs a policy that counts units, and this request has none' : `must name one of ${names}`
-  throw invalidOption(`settle(actual, policy) ${rule}`, policy)
+  throw invalidOption(`settle(actual, policy) must name one of ${names || 'the policies with units'}`, policy)
 }
