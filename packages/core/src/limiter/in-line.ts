@@ -43,7 +43,7 @@ async function attempt(callers: Callers, caller: Caller): Promise<Answer | undef
 }
 
 const mayGo = (callers: Callers, caller: Caller): boolean =>
-  caller.hasLeft || (!callers.areHeld && (caller.isFirst() || caller.maxWaitMicros === undefined))
+  caller.hasLeft || ((caller.isFirst() || caller.maxWaitMicros === undefined) && !callers.areHeld)
 
 /** Waits until the caller may go, or has left; resolves with a denial if its time is over before. */
 async function untilMayGo(callers: Callers, caller: Caller): Promise<Answer | undefined> {
