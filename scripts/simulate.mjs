@@ -16,16 +16,16 @@ const USAGE = `npm run simulate -- [options]
   scale          compares ways to share a limit between nodes: --nodes, --keys, --rate, --seconds, --limit, --window,
                  --only`
 
-/** The first seed with PostgreSQL servers, as in packages/simulation/src/draw.ts. */
-const POSTGRES_SEEDS = 2 ** 31
+/** The first seeds of each kind of runs, as in packages/simulation/src/draw.ts: with Redis, with PostgreSQL, and with slots. */
+const FIRST_SEEDS = [0, 2 ** 31, 3 * 2 ** 30]
 
 /** @param {string} seconds */
 async function fresh(seconds) {
   const file = await bundle('main')
-  const workers = Math.max(availableParallelism(), 2)
-  const from = Math.floor(Math.random() * 2 ** 30)
-  // Every second one runs PostgreSQL.
-  const firstOf = (/** @type {number} */ i) => from + i + (i % 2) * POSTGRES_SEEDS
+  const workers = Math.max(availableParallelism(), FIRST_SEEDS.length)
+  const from = Math.floor(Math.random() * 2 ** 29)
+  // Each kind of runs has workers of its own.
+  const firstOf = (/** @type {number} */ i) => from + i + /** @type {number} */ (FIRST_SEEDS[i % FIRST_SEEDS.length])
   const each = (/** @type {number} */ i) => ['--from', `${firstOf(i)}`, '--step', `${workers}`, '--seconds', seconds]
   const startMs = performance.now()
   const reports = (await Promise.all(Array.from({ length: workers }, (_, i) => run(file, each(i))))).map((text) =>
@@ -39,7 +39,7 @@ async function fresh(seconds) {
   const times = (sum('micros') / (hours * 3600e6)).toFixed(0)
   const perCpu = (sum('micros') / (sum('cpuSeconds') * 1e6)).toFixed(0)
   console.log(
-    `${sum('seeds')} seeds from ${from} and ${firstOf(1)}: ${sum('decisions')} decisions, ${failed.length} seeds failed`,
+    `${sum('seeds')} seeds from ${FIRST_SEEDS.map((_, i) => firstOf(i)).join(', ')}: ${sum('decisions')} decisions, ${failed.length} seeds failed`,
   )
   console.log(`${perHour} million decisions an hour, ${times} × real time on ${workers} processors`)
   console.log(`${perCpuHour} million decisions and ${perCpu} × real time per hour of CPU time`)
@@ -54,7 +54,7 @@ async function planted(/** @type {string} */ seconds, /** @type {string} */ only
   for (const [i, defect] of defects.entries()) {
     if (!defect.name.includes(only)) continue
     const file = await bundle(`planted-${i}`, defect)
-    const from = defect.seed < POSTGRES_SEEDS ? 1 : POSTGRES_SEEDS + 1
+    const from = 1 + Math.max(...FIRST_SEEDS.filter((first) => first <= defect.seed))
     const some = ['--from', `${from}`, '--count', '2000', '--stop-at-first', '--seconds', seconds]
     const { failed } = JSON.parse(await run(file, some))
     const [{ seed, problem } = { seed: undefined, problem: 'not found' }] = failed

@@ -19,6 +19,8 @@ export interface Act {
     | 'list'
     | 'resetAll'
     | 'sweep'
+    | 'acquire'
+    | 'acquireInLine'
   /** In microseconds since the start. */
   readonly at: number
   readonly process: number
@@ -36,6 +38,10 @@ export interface Act {
   readonly laterMicros: number
   /** What a reservation really costs. */
   readonly actual: number
+  /** How often slots are released, `laterMicros` after they were acquired: once, unless it is given. */
+  readonly releases?: number
+  /** When the caller of slots leaves, in microseconds after the call. */
+  readonly leavesMicros?: number
 }
 
 const KINDS: readonly Act['does'][] = [

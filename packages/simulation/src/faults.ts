@@ -71,11 +71,22 @@ const FAULTS: Readonly<Record<string, Begin>> = {
 /** The faults of all servers. Those of one kind of server are drawn by themselves, so that a seed keeps its faults. */
 const COMMON_FAULTS: readonly string[] = Object.keys(FAULTS)
 
-export const FAULT_NAMES: readonly string[] = [...COMMON_FAULTS, ...POSTGRES_FAULTS, ...REDIS_FAULTS]
+/** Faults of processes that hold slots, which are drawn by themselves, too. */
+const SLOTS_FAULTS: Readonly<Record<string, Begin>> = {
+  'sleeping machine': ({ hostOf }, { target, micros }) => hostOf(target).sleep(micros),
+}
+
+export const FAULT_NAMES: readonly string[] = [
+  ...COMMON_FAULTS,
+  ...POSTGRES_FAULTS,
+  ...REDIS_FAULTS,
+  ...Object.keys(SLOTS_FAULTS),
+]
 
 export function beginFault(simulation: Simulation, fault: Fault): void {
   const { kind } = fault
-  const begin = FAULTS[kind] ?? (REDIS_FAULTS.includes(kind) ? beginRedisFault : beginPostgresFault)
+  const begin =
+    FAULTS[kind] ?? SLOTS_FAULTS[kind] ?? (REDIS_FAULTS.includes(kind) ? beginRedisFault : beginPostgresFault)
   begin(simulation, fault)
 }
 

@@ -2,7 +2,7 @@
 import './runtime/globals.ts'
 
 export type { Planted } from './defect.ts'
-export { POSTGRES_SEEDS, scenarioOf } from './draw.ts'
+export { POSTGRES_SEEDS, SLOTS_SEEDS, scenarioOf } from './draw.ts'
 export { FAULT_NAMES } from './faults.ts'
 export { PLANTED } from './planted/index.ts'
 export { realNow } from './runtime/globals.ts'

@@ -3,6 +3,7 @@ import type { Effect } from './batches.ts'
 import type { LostEffect } from './network.ts'
 import type { Host } from './runtime/host.ts'
 import type { World } from './runtime/world.ts'
+import { Holdings } from './slots/holdings.ts'
 import type { ServerObserver, StateServer } from './state-server.ts'
 
 /** A call of the limiter, and what it returned. Times are in microseconds since the start. */
@@ -94,11 +95,15 @@ export class Ledger implements ServerObserver {
   readonly lostEffects: LostEffect[] = []
   /** Steps of clocks of servers and of processes' wall clocks. */
   readonly steps: { readonly at: number; readonly of: object; readonly micros: number }[] = []
-  readonly killed: Set<Host> = new Set()
+  /** When processes were killed. */
+  readonly killed: Map<Host, number> = new Map()
+  /** Slots that callers acquire. */
+  readonly holdings: Holdings
   readonly #world: World
 
   constructor(world: World) {
     this.#world = world
+    this.holdings = new Holdings(world)
   }
 
   wrote(server: StateServer, name: string, state: State | undefined): void {

@@ -11,6 +11,8 @@ export interface Setting {
   readonly servers: number
   readonly keys: number
   readonly quota: Quota
+  /** A rate that is taken all or none with slots, of which no unit is back within a run. */
+  readonly rate?: BucketQuota
   /** Whether the quota refills so slowly that a run ends before a unit is back: then counts are compared exactly. */
   readonly isSlow: boolean
   readonly denyCache: '1s' | '5s' | false

@@ -1,7 +1,7 @@
 import { beginFault } from './faults.ts'
 import { isByStore } from './ledger.ts'
 import { GIVEN_UP_IN } from './postgres/connection.ts'
-import { PROPERTIES } from './properties/index.ts'
+import { propertiesOf } from './properties/index.ts'
 import { circuitsClose } from './properties/recovery.ts'
 import type { Scenario } from './scenario.ts'
 import { Simulation } from './simulation.ts'
@@ -49,6 +49,7 @@ export async function simulate(scenario: Scenario): Promise<Report> {
   try {
     const calm = Math.max(...faults.map(({ at, micros }) => at + micros), setting.span) + SETTLES
     await world.runUntil(calm)
+    simulation.settledAt = world.now
     simulation.calm()
     const { postgres } = setting
     const isLeftToTcp = faults.filter(({ kind }) => kind === 'silent connections').length > CLOSED
@@ -56,13 +57,13 @@ export async function simulate(scenario: Scenario): Promise<Report> {
     const most = PROBES + (postgres ? ofPostgres : 0) + (isLeftToTcp ? PROBES_OF_TCP : 0)
     for (let i = 0; i < most && !(await isAnswered(simulation)); i++);
     beginAll(simulation, 'release')
-    await world.runUntil(world.now + 5 * PROBE_INTERVAL)
+    await world.runUntil(world.now + 5 * PROBE_INTERVAL + expiryOf(setting))
   } catch (error) {
     failures.push(`exception: ${error instanceof Error ? error.stack : String(error)}`)
   } finally {
     process.off('unhandledRejection', onFailure)
   }
-  const broken = Object.entries(PROPERTIES).flatMap(([name, check]) =>
+  const broken = Object.entries(propertiesOf(setting.quota)).flatMap(([name, check]) =>
     check(simulation).map((each) => `${name}: ${each}`),
   )
   const decisions = ledger.entries.filter(({ answeredAt }) => answeredAt !== undefined).length
@@ -75,6 +76,9 @@ export async function simulate(scenario: Scenario): Promise<Report> {
     trace: () => traceOf(scenario, simulation),
   }
 }
+
+/** How long slots that no process renews stay in use. */
+const expiryOf = ({ quota }: Scenario['setting']): number => (quota.kernel === 'slots' ? 1.1 * quota.window : 0)
 
 /** Each process peeks into each store; returns whether the stores have answered, and have recovered. */
 async function isAnswered(simulation: Simulation): Promise<boolean> {

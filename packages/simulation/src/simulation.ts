@@ -7,10 +7,14 @@ import type { Link, LostEffect } from './network.ts'
 import { PostgresServer } from './postgres/server.ts'
 import { RedisServer } from './redis/server.ts'
 import { Host } from './runtime/host.ts'
+import { separateStates } from './runtime/own-states.ts'
 import { World } from './runtime/world.ts'
 import type { Fault, Scenario } from './scenario.ts'
 import type { Setting } from './setting.ts'
+import { SLOTS } from './slots/holdings.ts'
 import type { StateServer } from './state-server.ts'
+
+separateStates()
 
 /** A limiter of a process, and its store. */
 export interface Handle {
@@ -40,6 +44,8 @@ export class Simulation {
   readonly servers: readonly StateServer[]
   readonly processes: Process[]
   readonly warnings: string[] = []
+  /** When all acts and faults have ended. */
+  settledAt = 0
   readonly #links: readonly (readonly Link[])[]
 
   constructor({ seed, setting, faults }: Scenario) {
@@ -95,7 +101,7 @@ export class Simulation {
     const index = target % this.processes.length
     const { host } = this.processOf(index)
     host.kill()
-    this.ledger.killed.add(host)
+    this.ledger.killed.set(host, this.world.now)
     this.world.after(micros, () => {
       if (!this.hostOf(index).isAlive) this.processes[index] = this.#start(index)
     })
@@ -108,7 +114,7 @@ export class Simulation {
 
   #start(index: number): Process {
     const { setting, world, ledger } = this
-    const { drifts, onStoreError, replicas, deadlineMs } = setting
+    const { drifts, onStoreError, replicas, deadlineMs, quota, rate } = setting
     const host = new Host(world, `process ${index}`, { drift: drifts[index] ?? 0 })
     const links = this.#links[index] as readonly Link[]
     const clients = this.servers.map((server, i) => {
@@ -120,28 +126,31 @@ export class Simulation {
       return clientOf(server, { world, host, link: links[i] as Link, random, onSent, onUnopened, onLost }, setting)
     })
     const logger = { warn: (message: string): void => void this.warnings.push(`${host.name}: ${message}`) }
-    const options = { quota: setting.quota, onStoreError, replicas, deadline: `${deadlineMs}ms`, logger } as const
-    const handles = clients.map((client) =>
-      Array.from({ length: setting.handles }, () => handleOf(client.store(), options)),
+    const options = { onStoreError, replicas, deadline: `${deadlineMs}ms`, logger } as const
+    const counted = rate === undefined ? { quota } : { quotas: { rate, [SLOTS]: quota } }
+    const storeOf = (client: Client, server: StateServer): Store =>
+      quota.kernel === 'slots' ? ledger.holdings.observed(client.store(), host, server) : client.store()
+    const handles = clients.map((client, i) =>
+      Array.from({ length: setting.handles }, () => {
+        const store = storeOf(client, this.servers[i] as StateServer)
+        const limiter = rateLimiter({ ...options, ...counted, store } as RateLimiterOptions)
+        return handleOf(limiter, quota, store, options)
+      }),
     )
     return { host, clients, handles }
   }
 }
 
-function handleOf(
-  store: Store,
-  options: Omit<RateLimiterOptions, 'store' | 'quotas' | 'spill'> & { readonly quota: Quota },
-): Handle {
+function handleOf(limiter: RateLimiter, first: Quota, store: Store, options: object): Handle {
   const release = 'release' in store ? (store as { release(): Promise<void> }).release : async () => {}
-  const { quota: first, ...others } = options
   let quota = first
   let limit: HttpLimit | undefined
   return {
     store,
-    limiter: rateLimiter({ ...options, store } as RateLimiterOptions),
+    limiter,
     release,
     http() {
-      limit ??= httpLimit(quota, { ...others, store })
+      limit ??= httpLimit(quota, { ...options, store })
       return limit
     },
     get httpQuota() {

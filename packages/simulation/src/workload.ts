@@ -8,6 +8,7 @@ import { HTTP } from './http-limit.ts'
 import { type Entry, isByStore } from './ledger.ts'
 import { Departure } from './runtime/departure.ts'
 import type { Handle, Process, Simulation } from './simulation.ts'
+import { acquire } from './slots/acts.ts'
 import type { StateServer } from './state-server.ts'
 
 /** What a process can be asked to do. */
@@ -46,6 +47,8 @@ const ACTS: Readonly<Record<Act['does'], (context: Context) => Promise<unknown>>
     // If the server fails, the next sweep deletes the rows.
     if (pool) await sweep(pool).catch(() => {})
   },
+  acquire,
+  acquireInLine: acquire,
 }
 
 /** Begins an act in its process. */
@@ -84,7 +87,8 @@ async function tracked(
   const handle = handles[server]?.[act.handle] as Handle
   const asked = servers[server] as StateServer
   const quota = policy === HTTP ? handle.httpQuota : setting.quota
-  const isInLine = act.does === 'wait' && quota.kernel !== 'bucket' && quota.kernel !== 'warm-up'
+  const isInLine =
+    act.does === 'acquireInLine' || (act.does === 'wait' && quota.kernel !== 'bucket' && quota.kernel !== 'warm-up')
   const lineMs = isInLine ? LINE_MS + DEADLINES * deadlineMs : 0
   const entry = ledger.begin({
     verb: act.does,

@@ -9,6 +9,7 @@ import {
   tokenBucket,
   warmingUp,
 } from '@spillway/core'
+import { inFlight } from '@spillway/core/in-flight'
 import { stepFor, type Verb } from '@spillway/core/internal'
 import fc from 'fast-check'
 import { START } from '../src/runtime/world.ts'
@@ -21,6 +22,7 @@ const quotas: readonly Quota[] = [
   slidingLog({ limit: 10, window: '1m' }),
   warmingUp({ limit: 10, per: '1s', warmUpPeriod: '10s' }),
   penalty({ after: 4, within: '10s', block: '30s', grow: 2, max: '5m' }),
+  inFlight(4, { ttl: '10s' }),
 ]
 const verbs: readonly Verb[] = ['consume', 'consume', 'consume', 'peek', 'refund', 'charge']
 
@@ -46,7 +48,8 @@ export async function play(store: Store, calls: History): Promise<void> {
   const taken = new Map<number, BucketTaken>()
   for (const { quota, other, verb, cost, key, afterMs, settles } of calls) {
     now += afterMs * 1000
-    const original = settles && verb === 'refund' ? taken.get(quota) : undefined
+    const isOfSlots = quotas[quota]?.kernel === 'slots' && verb === 'charge'
+    const original = settles && (verb === 'refund' || isOfSlots) ? taken.get(quota) : undefined
     const step = stepFor(quotas[quota] as Quota, verb, cost, original && { original })
     const ops = [{ policy: `p${quota}`, key, step }]
     if (other !== null && other !== quota && verb === 'consume')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { FAULT_NAMES, POSTGRES_SEEDS, type Scenario, scenarioOf, shrink, simulate } from '../src/index.ts'
+import { FAULT_NAMES, POSTGRES_SEEDS, type Scenario, SLOTS_SEEDS, scenarioOf, shrink, simulate } from '../src/index.ts'
 
 const { SIMULATION_FROM = '1', SIMULATION_SEEDS = '30' } = process.env
 
@@ -23,6 +23,7 @@ test.each(FAILED)('$scenario.seed: $why', async ({ scenario }) => {
 test.each([
   { servers: 'Redis', before: 0 },
   { servers: 'PostgreSQL', before: POSTGRES_SEEDS },
+  { servers: 'slots', before: SLOTS_SEEDS },
 ])(
   'the first seeds of $servers break no property',
   async ({ before }) => {
@@ -40,15 +41,15 @@ test.each([
 )
 
 test('a seed always gives the same run', async () => {
-  for (const seed of [6, POSTGRES_SEEDS + 6]) {
+  for (const seed of [6, POSTGRES_SEEDS + 6, SLOTS_SEEDS + 6]) {
     const [first, second] = [await simulate(scenarioOf(seed)), await simulate(scenarioOf(seed))]
     expect([first.digest, first.trace()]).toEqual([second.digest, second.trace()])
-    expect(first.decisions).toBeGreaterThan(100)
+    expect(first.decisions).toBeGreaterThan(seed < SLOTS_SEEDS ? 100 : 10)
   }
 })
 
 test('every fault is drawn', () => {
-  const seeds = Array.from({ length: 300 }, (_, i) => [i, POSTGRES_SEEDS + i]).flat()
+  const seeds = Array.from({ length: 300 }, (_, i) => [i, POSTGRES_SEEDS + i, SLOTS_SEEDS + i]).flat()
   const drawn = new Set(seeds.flatMap((seed) => scenarioOf(seed).faults.map(({ kind }) => kind)))
   expect([...drawn].sort()).toEqual([...FAULT_NAMES].sort())
 })

@@ -1,3 +1,4 @@
+import type { Quota } from '@spillway/core'
 import type { Simulation } from '../simulation.ts'
 import { listsAreTrue, resetsDeleteStates, sweepsRemoveNothing } from './administration.ts'
 import { storesAdmitNoMore } from './admission.ts'
@@ -10,10 +11,24 @@ import { processesAdmitNoMore } from './local.ts'
 import { replacedQuotasAdmitNoMore } from './quotas.ts'
 import { circuitsClose, commandsAreBounded, errorsOpenNoCircuit } from './recovery.ts'
 import { waitsAreLongEnough } from './retries.ts'
+import {
+  holdersAreNoMore,
+  killedProcessesReturnSlots,
+  lossesAreReported,
+  processesHoldNoMore,
+  ratesAreTakenWithSlots,
+  slotsAreKept,
+  slotsAreReleased,
+  statesHoldNoMore,
+  waitersAreServed,
+  waitersAreServedInOrder,
+} from './slots.ts'
 import { stallsAreNoFailures } from './stalls.ts'
 
-/** What holds for every run. Each returns what it found wrong. */
-export const PROPERTIES: Readonly<Record<string, (simulation: Simulation) => readonly string[]>> = {
+/** What holds for runs. Each returns what it found wrong. */
+type Properties = Readonly<Record<string, (simulation: Simulation) => readonly string[]>>
+
+const OF_RATES: Properties = {
   storesAdmitNoMore,
   replacedQuotasAdmitNoMore,
   processesAdmitNoMore,
@@ -32,3 +47,25 @@ export const PROPERTIES: Readonly<Record<string, (simulation: Simulation) => rea
   circuitsClose,
   commandsAreBounded,
 }
+
+const OF_SLOTS: Properties = {
+  holdersAreNoMore,
+  statesHoldNoMore,
+  processesHoldNoMore,
+  slotsAreKept,
+  lossesAreReported,
+  killedProcessesReturnSlots,
+  slotsAreReleased,
+  ratesAreTakenWithSlots,
+  waitersAreServedInOrder,
+  waitersAreServed,
+  everyCallIsAnswered,
+  errorsAreStoreErrors,
+  expiredCallsAreNotSent,
+  sweepsRemoveNothing,
+  stallsAreNoFailures,
+  circuitsClose,
+}
+
+/** What holds for the runs of a quota. */
+export const propertiesOf = ({ kernel }: Quota): Properties => (kernel === 'slots' ? OF_SLOTS : OF_RATES)

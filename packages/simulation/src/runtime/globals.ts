@@ -23,6 +23,9 @@ export function useGlobals(globals: Globals | undefined): void {
   current = globals
 }
 
+/** The simulated process whose globals are in use. */
+export const currentProcess = (): Globals | undefined => current
+
 const real = {
   setTimeout: globalThis.setTimeout,
   clearTimeout: globalThis.clearTimeout,

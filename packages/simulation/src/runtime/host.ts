@@ -41,6 +41,8 @@ export class Host implements Globals {
   readonly drift: number
   readonly #started: number
   #wallStep = 0
+  /** The sum of the times for which the machine has slept. */
+  #slept = 0
   #busyUntil = 0
   #wakesAt = Number.POSITIVE_INFINITY
   #loopMs = 0
@@ -61,7 +63,7 @@ export class Host implements Globals {
   }
 
   now(): number {
-    return ((this.#world.now - this.#started) * (1 + this.drift)) / 1000
+    return ((this.#world.now - this.#started - this.#slept) * (1 + this.drift)) / 1000
   }
   wall(): number {
     return Math.floor((START + this.#world.now * (1 + this.drift) + this.#wallStep) / 1000)
@@ -102,6 +104,11 @@ export class Host implements Globals {
     this.#busyUntil = Math.max(this.#busyUntil, this.#world.now + micros)
     this.stalled += micros
   }
+  /** Stops the process, and its clock but the wall clock, as a machine that sleeps does. */
+  sleep(micros: number): void {
+    this.stall(micros)
+    this.#slept += micros
+  }
   /** Sets the wall clock forward or back. */
   stepWall(micros: number): void {
     this.#wallStep += micros
@@ -135,7 +142,7 @@ export class Host implements Globals {
   #sleep(): void {
     const timer = this.#firstTimer()
     if (timer === undefined) return
-    const due = this.#started + (timer.due * 1000) / (1 + this.drift)
+    const due = this.#started + this.#slept + (timer.due * 1000) / (1 + this.drift)
     this.#wakeAt(Math.max(Math.ceil(due), this.#world.now + 1))
   }
   #firstTimer(): Timer | undefined {
