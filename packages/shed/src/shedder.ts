@@ -7,7 +7,7 @@ import { type Config, configOf, type ShedderOptions } from './options.ts'
 import { type Drop, dropOf, OverloadError, type Permit, permitOf } from './permit.ts'
 import { Queue } from './queue/queue.ts'
 import { Waits } from './queue/standing.ts'
-import { type DropReason, PRIORITIES, type Priority } from './queue/waiter.ts'
+import { type DropReason, type Priority, tierOf } from './queue/waiter.ts'
 import { reporter } from './report.ts'
 
 /** About a call. */
@@ -162,8 +162,7 @@ export function shedderOf(config: Config): Shedder {
 
 /** Checks what is known about a call. Returns the index of its priority. */
 function checkCall({ priority = 'default', key }: Omit<CallOptions, 'signal'>): number {
-  const tier = PRIORITIES.indexOf(priority)
-  if (tier < 0) throw invalidOption("priority must be 'critical', 'default' or 'sheddable'", priority)
+  const tier = tierOf(priority)
   if (key !== undefined && typeof key !== 'string') throw invalidOption('the key of a call must be a text', key)
   return tier
 }

@@ -1,3 +1,4 @@
+import { invalidOption } from '@spillway/core/internal'
 import type { List, Place } from './list.ts'
 
 /** The priorities, the highest first: a number is the index of one. */
@@ -5,6 +6,13 @@ export const PRIORITIES = ['critical', 'default', 'sheddable'] as const
 
 /** What is dropped last, or first. */
 export type Priority = (typeof PRIORITIES)[number]
+
+/** The index of a priority. Throws a `QuotaError` if there is none of that name. */
+export function tierOf(priority: Priority): number {
+  const tier = PRIORITIES.indexOf(priority)
+  if (tier < 0) throw invalidOption("priority must be 'critical', 'default' or 'sheddable'", priority)
+  return tier
+}
 
 /**
  * Why a call was dropped: the queue was full; there is no queue, and the limit was reached; it waited too long, in the queue or for
