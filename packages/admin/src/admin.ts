@@ -1,4 +1,5 @@
 import { type Decision, type Duration, type Logger, micros, QuotaError, type RateLimiter } from '@spillway/core'
+import { heldSlots } from '@spillway/core/in-flight'
 import { formatValue, hasMethod, withoutLink } from '@spillway/core/internal'
 import { Denials } from './denials.ts'
 import { type AdminOptions, type AuditEvent, checkedOptions } from './options.ts'
@@ -14,6 +15,15 @@ export interface AdminHandler {
   onDecision(event: { readonly decision: Decision }): void
 }
 
+/** What is in flight in this process: of a policy with slots, whose limit is that of each key, or of a shedder. */
+interface InFlight {
+  readonly name: string
+  readonly limit: number
+  readonly inFlight: number
+  readonly queued?: number
+  readonly dropped?: Readonly<Record<string, number>>
+}
+
 const ALREADY_READ = 'the body is empty, or has been read before: mount the handler before any body parser'
 
 const NO_OBJECT = 'the body must be a JSON object, such as { "ref": "…", "confirm": true }'
@@ -26,13 +36,25 @@ const LISTED = 50
  * if an option is invalid.
  */
 export function adminHandler(options: AdminOptions): AdminHandler {
-  const { limiters, byPolicy, authorize, audit, mask, secret, logger, clock } = checkedOptions(options)
+  const { limiters, byPolicy, shedders, authorize, audit, mask, secret, logger, clock } = checkedOptions(options)
   const denials = new Denials(clock)
   const seal = new Seal(secret)
 
   const stateOf = async (): Promise<Response> => {
     const policies = limiters.flatMap(({ policies, canBlock }) => policies.map((policy) => ({ ...policy, canBlock })))
-    return json(200, { policies, denials: denials.lastHour(), token: await seal.token() })
+    return json(200, { policies, denials: denials.lastHour(), inFlight: inFlightOf(), token: await seal.token() })
+  }
+  const inFlightOf = (): readonly InFlight[] => {
+    const held = heldSlots()
+    const slots = [...byPolicy].flatMap(([name, { policies }]) => {
+      const quota = policies.find((policy) => policy.name === name)?.quota
+      return quota?.kernel === 'slots' ? { name, limit: quota.limit, inFlight: held.get(name) ?? 0 } : []
+    })
+    const shed = shedders.map(([name, shedder]) => {
+      const { limit, inFlight, queued, dropped } = shedder.stats()
+      return { name, limit, inFlight, queued, dropped }
+    })
+    return [...slots, ...shed]
   }
   const keysOf = async (query: URLSearchParams): Promise<Response> => {
     const policy = query.get('policy') ?? ''

@@ -1,2 +1,2 @@
 export { type AdminHandler, adminHandler } from './admin.ts'
-export type { AdminOptions, AuditEvent } from './options.ts'
+export type { AdminOptions, AuditEvent, ShownShedder } from './options.ts'

@@ -1,5 +1,5 @@
 import { type Duration, type Logger, QuotaError, type RateLimiter } from '@spillway/core'
-import { checkLogger, checkOptions, formatValue } from '@spillway/core/internal'
+import { checkLogger, checkObject, checkOptions, formatValue, hasMethod } from '@spillway/core/internal'
 
 /** What an administrator does, reported before it is done. */
 export interface AuditEvent {
@@ -15,12 +15,29 @@ export interface AuditEvent {
   readonly request: Request
 }
 
+/** The part of a shedder that is shown. */
+export interface ShownShedder {
+  /** What it knows now. */
+  stats(): {
+    readonly limit: number
+    readonly inFlight: number
+    readonly queued: number
+    /** How many calls were dropped, by reason. */
+    readonly dropped: Readonly<Record<string, number>>
+  }
+}
+
 /** Options of `adminHandler`. */
 export interface AdminOptions {
   /** The limiters, with the names, quotas and stores of those in force. Their policies' names must differ. */
   readonly limiters: readonly RateLimiter[]
   /** Whether a request may use the handler. Only `true`, or a promise of it, accepts; an error denies. */
   readonly authorize: (request: Request) => boolean | PromiseLike<boolean>
+  /**
+   * Shedders of `@spillway/shed` by their names: the page shows their limits, what is in flight and queued, and why calls were dropped.
+   * @default none
+   */
+  readonly shedders?: Readonly<Record<string, ShownShedder>>
   /**
    * Called and awaited before a key is reset, blocked or unblocked. If it throws or rejects, nothing is changed.
    * @default none
@@ -48,11 +65,12 @@ export interface AdminOptions {
   readonly clock?: () => number
 }
 
-const OPTIONS = ['limiters', 'authorize', 'audit', 'mask', 'secret', 'logger', 'clock']
+const OPTIONS = ['limiters', 'shedders', 'authorize', 'audit', 'mask', 'secret', 'logger', 'clock']
 
 /** The options with their defaults, and the limiter of each policy. */
 interface CheckedOptions extends Pick<AdminOptions, 'limiters' | 'authorize'> {
   readonly byPolicy: ReadonlyMap<string, RateLimiter>
+  readonly shedders: readonly (readonly [name: string, shedder: ShownShedder])[]
   readonly audit: AdminOptions['audit']
   readonly mask: NonNullable<AdminOptions['mask']>
   readonly secret: string | undefined
@@ -65,7 +83,7 @@ const invalid = (message: string): QuotaError => new QuotaError('ERR_SPILLWAY_OP
 /** Checks the options. Throws a `QuotaError` if one is invalid. */
 export function checkedOptions(options: AdminOptions): CheckedOptions {
   checkOptions('adminHandler', options, OPTIONS)
-  const { limiters, authorize, audit, mask = masked, secret, clock = Date.now } = options
+  const { limiters, shedders = {}, authorize, audit, mask = masked, secret, clock = Date.now } = options
   if (typeof authorize !== 'function') {
     throw invalid(
       `authorize must be a function that returns true for administrators, (request) => isAdmin(request); got ${formatValue(authorize)}.`,
@@ -79,9 +97,24 @@ export function checkedOptions(options: AdminOptions): CheckedOptions {
   if ('secret' in options && (typeof secret !== 'string' || secret.length < 16)) {
     throw invalid('secret must be text of 16 characters or more: is its environment variable set?')
   }
+  checkObject('shedders of adminHandler', shedders)
+  for (const each of Object.values(shedders)) {
+    if (!hasMethod(each, 'stats'))
+      throw invalid(`shedders must be made by shedder({ … }), { api: overload }; got ${formatValue(each)}.`)
+  }
   const byPolicy = limitersByPolicy(limiters)
   const logger = checkLogger(options.logger)
-  return { limiters, byPolicy, authorize, audit, mask, secret, logger, clock: () => timeOf(clock()) }
+  return {
+    limiters,
+    byPolicy,
+    shedders: Object.entries(shedders),
+    authorize,
+    audit,
+    mask,
+    secret,
+    logger,
+    clock: () => timeOf(clock()),
+  }
 }
 
 /** Throws if it is no number: no denial would be counted. */

@@ -12,7 +12,10 @@ const can=new Map(),left=(ms)=>ms===null?'unknown':ms===0?'':ms<60000?Math.ceil(
 const say=(text)=>{$('message').textContent=text}
 async function state(){const s=await ask('?api=state');token=s.token;$('policies').replaceChildren()
 for(const p of s.policies){can.set(p.name,p.canBlock);const row=$('policies').insertRow();cell(row,p.name);cell(row,String(p.quota.limit),1);cell(row,String(p.quota.window/1e6)+' s',1)
-cell(row,String((Object.hasOwn(s.denials,p.name)?s.denials[p.name]:[]).reduce((a,b)=>a+b,0)),1);if(![...$('policy').options].some((o)=>o.value===p.name))$('policy').add(new Option(p.name,p.name))}}
+cell(row,String((Object.hasOwn(s.denials,p.name)?s.denials[p.name]:[]).reduce((a,b)=>a+b,0)),1);if(![...$('policy').options].some((o)=>o.value===p.name))$('policy').add(new Option(p.name,p.name))}
+$('shed').hidden=!s.inFlight.length;$('flight').replaceChildren()
+for(const f of s.inFlight){const row=$('flight').insertRow();cell(row,f.name);cell(row,f.limit+(f.dropped?'':' a key'),1);cell(row,f.inFlight,1);cell(row,f.queued??'',1)
+cell(row,Object.entries(f.dropped??{}).flatMap(([why,n])=>n?n+' '+why:[]).join(', '))}}
 async function keys(){const turn=++asked,q=new URLSearchParams({api:'keys',policy:$('policy').value});for(const only of ['limited','blocked'])if($(only).checked)q.set(only,'true')
 const list=await ask('?'+q);if(turn!==asked)return;$('keys').replaceChildren();$('scanned').textContent=list.scanned+' examined'+(list.isComplete?'':', not all')
 for(const k of list.keys){const row=$('keys').insertRow();cell(row,k.key);cell(row,String(k.limit-k.remaining),1);cell(row,String(k.limit),1)
@@ -31,6 +34,7 @@ export const pageOf = (nonce: string): string => `<!doctype html>
 <title>Rate limits</title><style nonce="${nonce}">${STYLE}</style></head>
 <body><main><h1>Rate limits</h1><p id="message" role="status"></p>
 <h2>Policies</h2><table><thead><tr><th>policy</th><th class="n">limit</th><th class="n">window</th><th class="n">denied in the last hour</th></tr></thead><tbody id="policies"></tbody></table>
+<div id="shed" hidden><h2>In flight here</h2><table><thead><tr><th>policy or shedder</th><th class="n">limit</th><th class="n">in flight</th><th class="n">queued</th><th>dropped</th></tr></thead><tbody id="flight"></tbody></table></div>
 <h2>Top keys</h2><p><label>Policy <select id="policy"></select></label> <label><input type="checkbox" id="limited"> limited only</label> <label><input type="checkbox" id="blocked"> blocked only</label> <button id="again">Refresh</button> <span id="scanned" class="soft"></span></p>
 <table><thead><tr><th>key</th><th class="n">used</th><th class="n">of</th><th class="n">blocked for</th><th></th></tr></thead><tbody id="keys"></tbody></table>
 </main><script nonce="${nonce}">${SCRIPT}</script></body></html>

@@ -1,5 +1,6 @@
 import { httpGuard } from '@spillway/core/http'
-import { memoryStore, perMinute, rateLimiter } from '@spillway/memory'
+import { inFlight, memoryStore, perMinute, rateLimiter } from '@spillway/memory'
+import { shedder } from '@spillway/shed'
 import { describe, expect, test, vi } from 'vitest'
 import { plainReader } from '../../../test/plain-reader.ts'
 import { HOSTILE, setUp } from './admin.ts'
@@ -47,6 +48,31 @@ describe('what it shows', () => {
     const { get } = await setUp({ limiters: [rateLimiter(options)] })
     const { keys } = (await (await get('?api=keys&policy=api')).json()) as { keys: unknown[] }
     expect(keys).toMatchObject([{ key: 'no key', ref: null, isDigest: false, remaining: 9 }])
+  })
+
+  test('what is in flight in this process: slots, and the calls of shedders', async () => {
+    const store = memoryStore()
+    const slots = rateLimiter({ name: 'slots', quota: inFlight(3), store })
+    const overload = shedder({ limit: 1, queue: 0 })
+    const { get } = await setUp({ limiters: [slots], shedders: { api: overload } })
+    const state = async () => ((await (await get('?api=state')).json()) as { inFlight: unknown[] }).inFlight
+    const dropped = { 'queue-full': 0, 'concurrency-limit': 0, 'time-out': 0, priority: 0 }
+    expect(await state()).toEqual([
+      { name: 'slots', limit: 3, inFlight: 0 },
+      { name: 'api', limit: 1, inFlight: 0, queued: 0, dropped },
+    ])
+    const held = [await slots.acquire('ann'), await slots.acquire('ben')]
+    await Promise.all([overload.acquire(), overload.acquire()])
+    expect(await state()).toMatchObject([
+      { name: 'slots', inFlight: 2 },
+      { inFlight: 1, dropped: { ...dropped, 'concurrency-limit': 1 } },
+    ])
+    for (const slot of held) await slot.release()
+    expect(await state()).toMatchObject([{ inFlight: 0 }, { inFlight: 1 }])
+  })
+
+  test.each([[{ api: {} }], [[]], ['api']])('no shedders that are none: %o', async (shedders) => {
+    await expect(setUp({ shedders: shedders as never })).rejects.toThrow(/shedders/)
   })
 
   test('masks that are promises', async () => {

@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createNoopMeter, type Meter, metrics, type Tracer, trace } from '@opentelemetry/api'
-import { isSync, QuotaError, type Store } from '@spillway/core'
-import { checkIsStore, checkOptions, formatValue } from '@spillway/core/internal'
+import { isSync, type Store } from '@spillway/core'
+import { checkIsStore, checkOptions, hasMethod, invalidOption } from '@spillway/core/internal'
 import { type AnyDecisionEvent, decisionRecorder } from './decisions.ts'
+import { type MeasuredShedder, recordShed, type ShedEvent, shedderWatcher, watchSlots } from './in-flight.ts'
 import { type Instruments, instrumentsOf, SCOPE } from './instruments.ts'
 import { quietly } from './quietly.ts'
 import { sizeWatcher, timed } from './stores.ts'
@@ -26,8 +27,8 @@ export interface Telemetry {
   /** Records a decision of one limiter: `rateLimit({ onDecision: telemetry().onDecision })`. */
   readonly onDecision: (event: AnyDecisionEvent) => void
   /**
-   * Records the decisions of all middleware in this process; returns the function that stops. Use it or `onDecision`,
-   * not both.
+   * Records the decisions of all middleware and all shedders in this process; returns the function that stops. Use it or
+   * `onDecision`, not both.
    */
   subscribe(): () => void
   /**
@@ -36,6 +37,11 @@ export interface Telemetry {
    * `'default'`.
    */
   store<S extends Store>(store: S, name?: string): S
+  /**
+   * Measures a shedder of `@spillway/shed`, and returns it: its limit, and the calls in flight and in its queue. `name` identifies it
+   * in metrics. Default: `'default'`.
+   */
+  shedder<S extends MeasuredShedder>(shedder: S, name?: string): S
 }
 
 /**
@@ -55,8 +61,8 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
   checkHas('tracer', options.tracer, 'startSpan')
   // Made on first use: instruments that are made before the SDK starts record nothing.
   let made: Instruments | undefined
-  /** The in-memory stores to be watched once the SDK has started. */
-  const watches: (() => void)[] = []
+  /** What is watched once the SDK has started: in-memory stores, shedders, and the slots of this process. */
+  const watches: (() => void)[] = [() => watchSlots(meter)]
   const startWatches = (): void => {
     if (quietly(() => hasStarted(meter))) for (const watch of watches.splice(0)) quietly(watch)
   }
@@ -67,6 +73,7 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     return made
   }
   const watchSize = sizeWatcher()
+  const watchShedder = shedderWatcher()
   const tracer = (): Tracer => options.tracer ?? trace.getTracer(SCOPE)
   const onDecision = decisionRecorder(instruments)
   return {
@@ -74,15 +81,25 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
     subscribe() {
       startWatches()
       // A subscriber that throws would end the process.
-      const listener = (message: unknown): void => quietly(() => onDecision(message as AnyDecisionEvent))
-      subscribe('spillway:decision', listener)
-      return () => unsubscribe('spillway:decision', listener)
+      const listeners = {
+        'spillway:decision': (message: unknown): void => quietly(() => onDecision(message as AnyDecisionEvent)),
+        'spillway:shed': (message: unknown): void => quietly(() => recordShed(instruments(), message as ShedEvent)),
+      }
+      for (const [channel, listener] of Object.entries(listeners)) subscribe(channel, listener)
+      return () => {
+        for (const [channel, listener] of Object.entries(listeners)) unsubscribe(channel, listener)
+      }
+    },
+    shedder: (shedder, name = 'default') => {
+      checkHas('shedder', shedder, 'stats', 'made by shedder({ … })')
+      checkName('shedder', name)
+      watches.push(() => watchShedder(shedder, name, meter))
+      startWatches()
+      return shedder
     },
     store: (store, name = 'default') => {
       checkIsStore('the store of telemetry', store)
-      if (typeof name !== 'string' || name === '') {
-        throw new QuotaError('ERR_SPILLWAY_OPTION', `the name of a store must be text; got ${formatValue(name)}.`)
-      }
+      checkName('store', name)
       if (!isSync(store)) return timed(store, name, instruments, tracer)
       // An in-memory store answers too fast to be timed: only its size and evictions are measured. A limiter that is called by
       // hand reports no decisions, so its store is watched from now on if possible.
@@ -96,12 +113,14 @@ export function telemetry(options: TelemetryOptions = {}): Telemetry {
 /** Whether instruments that are made now record: until the SDK starts, the global meter is one that does nothing. */
 const hasStarted = (meter: Meter = metrics.getMeter(SCOPE)): boolean => meter !== createNoopMeter()
 
-function checkHas(option: string, value: unknown, method: string): void {
-  if (value === undefined || typeof (value as Record<string, unknown> | null)?.[method] === 'function') return
-  throw new QuotaError(
-    'ERR_SPILLWAY_OPTION',
-    `${option} must be a ${option} of OpenTelemetry, with ${method}; got ${formatValue(value)}.`,
-  )
+function checkHas(option: string, value: unknown, method: string, kind?: string): void {
+  if ((value === undefined && kind === undefined) || hasMethod(value, method)) return
+  throw invalidOption(`${option} must be ${kind ?? `a ${option} of OpenTelemetry, with ${method}`}`, value)
+}
+
+function checkName(of: string, name: unknown): void {
+  if (typeof name !== 'string' || name === '') throw invalidOption(`the name of a ${of} must be text`, name)
 }
 
 export type { AnyDecisionEvent } from './decisions.ts'
+export type { MeasuredShedder } from './in-flight.ts'

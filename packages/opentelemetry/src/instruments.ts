@@ -9,6 +9,8 @@ export interface Instruments {
   readonly retryAfter: Histogram
   readonly delay: Histogram
   readonly takes: Histogram
+  readonly calls: Counter
+  readonly queueing: Histogram
 }
 
 /** The name of the meter and of the tracer. */
@@ -55,6 +57,15 @@ export function instrumentsOf(meter: Meter = metrics.getMeter(SCOPE)): Instrumen
       unit: 's',
       description: 'How long a remote store needed to answer or fail.',
       ...bounds(TAKES),
+    }),
+    calls: meter.createCounter('spillway.shed.calls', {
+      unit: '{call}',
+      description: 'Calls that a shedder allowed or dropped.',
+    }),
+    queueing: meter.createHistogram('spillway.shed.queue.duration', {
+      unit: 's',
+      description: 'How long calls waited in the queue of a shedder.',
+      ...bounds(WAITS),
     }),
   }
 }

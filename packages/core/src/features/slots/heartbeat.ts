@@ -60,6 +60,10 @@ class Heartbeat {
     this.beat(jumpedMs > this.#everyMs ? 0 : 2 * this.#everyMs)
   }
 
+  holdings(): Iterable<Holding> {
+    return this.#renewedMs.keys()
+  }
+
   #renew(holding: Holding): void {
     const { check, quota, taken } = holding
     const { policy, key, cost } = check
@@ -102,4 +106,16 @@ export function renewUntil(holding: Holding): () => void {
 /** Renews what a process that was stopped may lose, before it acquires more. */
 export function catchUp(): void {
   for (const heartbeat of heartbeats().values()) heartbeat.catchUp()
+}
+
+/** Returns how many slots this process holds now, by the names of their policies. A policy without any is left out. */
+export function heldSlots(): ReadonlyMap<string, number> {
+  const held = new Map<string, number>()
+  for (const heartbeat of heartbeats().values()) {
+    for (const { check } of heartbeat.holdings()) {
+      const { name } = check.policy
+      held.set(name, (held.get(name) ?? 0) + check.cost)
+    }
+  }
+  return held
 }
