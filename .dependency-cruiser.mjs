@@ -27,7 +27,7 @@ const typesOnly = (name) => ({
   name: `${name}-types-only`,
   comment: `write \`import type { … } from '${name}'\`: the framework is the user's`,
   severity: 'error',
-  from: { path: src(name) },
+  from: { path: src(name, 'shed') },
   to: { path: npm(name), dependencyTypesNot: ['type-only'] },
 })
 
@@ -153,7 +153,7 @@ export default {
     only('cloudflare', src('core'), '^cloudflare:workers$'),
     only('admin', src('core')),
     only('plans', src('core'), npm('lru-cache')),
-    only('shed', src('core'), npm('fastify', 'hono', 'koa')),
+    only('shed', src('core'), npm('@nestjs/common', '@nestjs/core', 'elysia', 'fastify', 'h3', 'hono', 'koa')),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
     only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|async_hooks|http2?|net)$'),
     only('simulation', src('core', 'fetch', 'postgres', 'redis', 'stores'), builtin),

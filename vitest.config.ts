@@ -30,6 +30,7 @@ const ALONE = [
   'site/test/{paste,run,tabs}.test.ts',
   // They leave something in their process: the time that they set, listeners of Elysia, registered metrics.
   'examples/{elysia,opentelemetry}/*.test.ts',
+  'packages/shed/test/elysia.test.ts',
   'packages/elysia/test/short-host.test.ts',
   'site/test/state.test.ts',
   'test/{demo,examples,upgrades}.test.ts',

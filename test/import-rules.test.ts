@@ -114,6 +114,12 @@ const files: [path: string, code: string, broken: string[]][] = [
   ]),
   ['packages/nestjs/src/code.ts', "import { a } from '@nestjs/common'", []],
   ['packages/nestjs/src/npm.ts', "import 'left-pad'", ['nestjs-imports']],
+  ...['elysia', 'fastify', 'h3', 'hono', 'koa'].flatMap((name): typeof files => [
+    [`packages/shed/src/${name}-types.ts`, `import type { a } from '${name}'`, []],
+    [`packages/shed/src/${name}-code.ts`, `import { a } from '${name}'`, [`${name}-types-only`]],
+  ]),
+  ['packages/shed/src/code.ts', "import { a } from '@nestjs/common'", []],
+  ['packages/shed/src/memory.ts', "import '@spillway/memory'", ['shed-imports']],
   ['packages/fetch/src/core.ts', "import '@spillway/core/http'", []],
   ['packages/fetch/src/memory.ts', "export { a } from '@spillway/memory'", []],
   ['packages/fetch/src/npm.ts', "import type { a } from 'hono'", ['fetch-imports']],

@@ -1,25 +1,23 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import createFastify from 'fastify'
+import { H3, toNodeHandler } from 'h3'
+import { createApp, eventHandler, getHeader, type H3Event, sendError, toNodeListener, toWebHandler } from 'h3-1'
 import { Hono } from 'hono'
 import Koa from 'koa'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { shed as fastifyShed } from '../src/fastify.ts'
 import { shed as fetchShed } from '../src/fetch.ts'
+import { shed as h3Shed } from '../src/h3.ts'
+import { shed as h3v1Shed } from '../src/h3-v1.ts'
 import { shed as honoShed } from '../src/hono.ts'
-import { type Shedder, shedder } from '../src/index.ts'
 import { shed as koaShed } from '../src/koa.ts'
+import { type Make, priority, testShed, until } from './stories.ts'
 
-// One story in each framework: the limit is one, and a request ends when the test says so.
+/** With the `Response` of Hono's server, h3 answers errors with 200. */
+const AS_IT_IS = { overrideGlobalObjects: false }
 
-/** What a request is answered with, once the test says so: a text, or an error that the handler throws. */
-type Handle = () => Promise<string>
-
-const priority = (text: string | null | undefined) => (text ?? 'default') as 'default'
-
-const apps: Readonly<Record<string, (overload: Shedder, handle: Handle) => Promise<RequestListener>>> = {
+const apps: Readonly<Record<string, Make>> = {
   koa: async (overload, handle) => {
     const app = new Koa({ env: 'test' })
     app.silent = true
@@ -34,14 +32,15 @@ const apps: Readonly<Record<string, (overload: Shedder, handle: Handle) => Promi
     app.use(honoShed({ shedder: overload, priority: (c) => priority(c.req.header('x-priority')) }))
     app.get('/', async (c) => c.text(await handle()))
     app.onError((error, c) => c.text(error.message, 500))
-    return getRequestListener(app.fetch)
+    return getRequestListener(app.fetch, AS_IT_IS)
   },
   fetch: async (overload, handle) => {
     const limit = fetchShed({ shedder: overload, priority: (request) => priority(request.headers.get('x-priority')) })
     const handler = limit(async () => new Response(await handle()))
     const answer = (error: unknown) => new Response((error as Error).message, { status: 500 })
-    return getRequestListener((request, env) =>
-      (handler as (...args: unknown[]) => Promise<Response>)(request, env).catch(answer),
+    return getRequestListener(
+      (request, env) => (handler as (...args: unknown[]) => Promise<Response>)(request, env).catch(answer),
+      AS_IT_IS,
     )
   },
   fastify: async (overload, handle) => {
@@ -54,91 +53,21 @@ const apps: Readonly<Record<string, (overload: Shedder, handle: Handle) => Promi
     await app.ready()
     return (req, res) => void app.server.emit('request', req, res)
   },
+  h3: async (overload, handle) => {
+    const app = new H3({ silent: true })
+    app.use(h3Shed({ shedder: overload, priority: ({ req }) => priority(req.headers.get('x-priority')) }))
+    app.get('/', handle)
+    return toNodeHandler(app) as RequestListener
+  },
+  'h3 1': async (overload, handle) => {
+    const app = createApp({ onError: (error, event) => sendError(event, error) })
+    app.use(h3v1Shed<H3Event>({ shedder: overload, priority: (event) => priority(getHeader(event, 'x-priority')) }))
+    app.use(eventHandler(handle))
+    return toNodeListener(app)
+  },
 }
 
-const open: Server[] = []
-afterEach(async () => {
-  for (const server of open.splice(0)) {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-})
-
-async function until(reached: () => boolean): Promise<void> {
-  while (!reached()) await new Promise((resolve) => setImmediate(resolve))
-}
-
-describe.each(Object.entries(apps))('%s', (_, make) => {
-  async function start(overload: Shedder) {
-    const running: { end: (text: string) => void; fail: (error: Error) => void }[] = []
-    const handle: Handle = () => new Promise((end, fail) => void running.push({ end, fail }))
-    const server = createServer(await make(overload, handle))
-    open.push(server)
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, running }
-  }
-
-  test('drops what is beyond the limit, and ends each permit once', async () => {
-    const overload = shedder({ limit: 1, queue: 0 })
-    const { url, running } = await start(overload)
-    const first = fetch(url)
-    await until(() => running.length === 1)
-    const denied = await fetch(url)
-    expect(denied.status).toBe(503)
-    expect(denied.headers.get('content-type')).toBe('application/problem+json')
-    expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(await denied.json()).toMatchObject({ status: 503 })
-    running[0]?.end('ok')
-    expect(await (await first).text()).toBe('ok')
-    await until(() => overload.stats().inFlight === 0)
-    expect(overload.stats()).toMatchObject({ allowed: 1, dropped: { 'concurrency-limit': 1 } })
-  })
-
-  test('serves a request that waits, and forgets one whose client leaves', async () => {
-    const overload = shedder({ limit: 1, interval: '1h' })
-    const { url, running } = await start(overload)
-    const first = fetch(url)
-    await until(() => running.length === 1)
-    const controller = new AbortController()
-    const leaving = fetch(url, { signal: controller.signal }).catch(() => 'left')
-    await until(() => overload.stats().queued === 1)
-    const second = fetch(url)
-    await until(() => overload.stats().queued === 2)
-    controller.abort()
-    expect(await leaving).toBe('left')
-    await until(() => overload.stats().queued === 1)
-    running[0]?.end('first')
-    expect(await (await first).text()).toBe('first')
-    await until(() => running.length === 2)
-    running[1]?.end('second')
-    expect(await (await second).text()).toBe('second')
-    await until(() => overload.stats().inFlight === 0)
-  })
-
-  test('ends the permit of a handler that throws, and of a client that leaves', async () => {
-    const overload = shedder({ limit: 1 })
-    const { url, running } = await start(overload)
-    const failed = fetch(url)
-    await until(() => running.length === 1)
-    running[0]?.fail(new Error('broken'))
-    expect((await failed).status).toBe(500)
-    await until(() => overload.stats().inFlight === 0)
-    const controller = new AbortController()
-    const left = fetch(url, { signal: controller.signal }).catch(() => 'left')
-    await until(() => running.length === 2)
-    controller.abort()
-    expect(await left).toBe('left')
-    await until(() => overload.stats().inFlight === 0)
-  })
-
-  test('a priority that does not exist fails the request, and holds nothing', async () => {
-    const overload = shedder({ limit: 1 })
-    const { url } = await start(overload)
-    expect((await fetch(url, { headers: { 'x-priority': 'crucial' } })).status).toBe(500)
-    expect(overload.stats().inFlight).toBe(0)
-  })
-})
+for (const [name, make] of Object.entries(apps)) testShed(name, make)
 
 describe('without a server', () => {
   test('the permit of a fetch response ends when its body has been read', async () => {
@@ -166,6 +95,64 @@ describe('without a server', () => {
     const controller = new AbortController()
     void limit(() => new Promise<Response>(() => {}))(new Request('http://localhost/', { signal: controller.signal }))
     await until(() => limit.shedder.stats().inFlight === 1)
+    controller.abort()
+    expect(limit.shedder.stats().inFlight).toBe(0)
+  })
+
+  test('the permit of an upgrade ends with its response, as its connection may last for days', async () => {
+    const upgrade = (): Response => Object.assign(new Response(null), { crossws: {} })
+    const request = new Request('http://localhost/')
+    const [limit, middleware, plugin] = [fetchShed({ limit: 1 }), honoShed({ limit: 1 }), h3Shed({ limit: 1 })]
+    await limit(upgrade)(request)
+    await new Hono().use(middleware).get('/', upgrade).request('/')
+    await new H3().use(plugin).get('/', upgrade).request('/')
+    for (const { shedder } of [limit, middleware, plugin])
+      expect(shedder.stats()).toMatchObject({ allowed: 1, inFlight: 0 })
+  })
+
+  test.each<[string, (() => unknown) | undefined, number]>([
+    ['a text', () => 'ok', 200],
+    ['an error that is returned', () => new Error('broken'), 500],
+    ['an error that is thrown', () => Promise.reject(new Error('broken')), 500],
+    ['no route', undefined, 404],
+  ])('h3 ends the permit of %s', async (_, handler, status) => {
+    const limit = h3Shed({ limit: 1 })
+    const app = new H3({ silent: true }).use(limit)
+    if (handler) app.get('/', handler)
+    expect((await app.request('/')).status).toBe(status)
+    expect(limit.shedder.stats()).toMatchObject({ allowed: 1, inFlight: 0 })
+  })
+
+  test('h3 ends that of a stream when it has been read', async () => {
+    const limit = h3Shed({ limit: 1 })
+    const stream = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(9)) })
+    const response = await new H3()
+      .use(limit)
+      .get('/', () => stream)
+      .request('/')
+    expect(limit.shedder.stats().inFlight).toBe(1)
+    await response.body?.cancel()
+    await until(() => limit.shedder.stats().inFlight === 0)
+  })
+
+  test('h3 1 ends that of a response, and of a client that leaves', async () => {
+    const limit = h3v1Shed<H3Event>({ limit: 1, queue: 0 })
+    const app = createApp().use(limit)
+    app.use(
+      '/ok',
+      eventHandler(() => 'ok'),
+    )
+    app.use(
+      '/',
+      eventHandler(() => new Promise<string>(() => {})),
+    )
+    const handle = toWebHandler(app)
+    expect(await (await handle(new Request('http://localhost/ok'))).text()).toBe('ok')
+    await until(() => limit.shedder.stats().inFlight === 0)
+    const controller = new AbortController()
+    void handle(new Request('http://localhost/', { signal: controller.signal }))
+    await until(() => limit.shedder.stats().inFlight === 1)
+    expect((await handle(new Request('http://localhost/'))).status).toBe(503)
     controller.abort()
     expect(limit.shedder.stats().inFlight).toBe(0)
   })
