@@ -19,11 +19,11 @@ const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => 
 
 /** The most files, their bytes, and those of the tarball. */
 const budgets: Readonly<Record<string, readonly [files: number, bytes: number, tarball: number]>> = {
-  admin: [8, 44_100, 10_300],
+  admin: [8, 48_700, 11_200],
   cli: [15, 395_000, 122_300],
   cloudflare: [14, 29_600, 8_000],
   conformance: [8, 399_000, 90_400],
-  core: [36, 1_054_000, 278_000],
+  core: [36, 1_054_100, 278_000],
   elysia: [16, 32_000, 7_600],
   express: [20, 104_000, 19_200],
   fastify: [16, 27_000, 6_400],
@@ -34,11 +34,11 @@ const budgets: Readonly<Record<string, readonly [files: number, bytes: number, t
   memory: [24, 92_000, 16_000],
   nestjs: [14, 128_800, 23_000],
   node: [16, 22_000, 5_600],
-  opentelemetry: [8, 30_600, 7_000],
+  opentelemetry: [8, 38_500, 8_100],
   plans: [8, 29_800, 7_000],
   postgres: [8, 214_000, 58_500],
   redis: [16, 193_000, 49_000],
-  shed: [28, 101_000, 18_100],
+  shed: [44, 129_000, 22_700],
   stores: [10, 120_000, 30_000],
 }
 

@@ -7,9 +7,13 @@ export type { ShedOptions }
 
 /** The part of an event of h3 1 that is read. Its types are not imported: h3 2 may be installed beside them. */
 export interface NodeEvent {
+  /** The request and the response of Node, or what stands for them. */
   readonly node: { readonly req: NodeRequest; readonly res: NodeResponse }
+  /** The `Request`, where h3 is served without Node. */
   readonly web?: { readonly request?: Request }
+  /** Whether the request has been answered. */
   readonly handled: boolean
+  /** Set if its client has left. */
   _handled?: boolean | undefined
 }
 

@@ -109,7 +109,10 @@ test('random calls of all priorities, of which some leave, never exceed the quot
     const controller = new AbortController()
     const [cost, leavesIn] = [1 + random(3), random(4) === 0 ? random(20_000) : undefined]
     const wait = waitByPriority(limiter, 'api', { priority, cost, signal: controller.signal })
-    calls.push(wait.then(() => void (served += cost)).catch(() => {}))
+    const note = (): void => {
+      served += cost
+    }
+    calls.push(wait.then(note).catch(() => {}))
     const timer = leavesIn === undefined ? undefined : setTimeout(() => controller.abort(), leavesIn)
     void wait.catch(() => {}).finally(() => clearTimeout(timer))
     await vi.advanceTimersByTimeAsync(random(700))
@@ -127,7 +130,9 @@ test('random calls of all priorities, of which some leave, never exceed the quot
 test('says what is no priority, no limiter and no option', async () => {
   const { limiter } = setUp(quotas['a bucket'])
   const wait = (options: unknown, on: unknown = limiter) => waitByPriority(on as never, 'api', options as never)
-  await expect(wait({ priority: 'high' })).rejects.toThrow(/priority must be 'critical', 'default' or 'sheddable'; got "high"/)
+  await expect(wait({ priority: 'high' })).rejects.toThrow(
+    /priority must be 'critical', 'default' or 'sheddable'; got "high"/,
+  )
   await expect(wait({ prio: 'critical' })).rejects.toThrow(/priority/)
   await expect(wait({ signal: 5 })).rejects.toThrow(/signal must be an AbortSignal/)
   await expect(wait({}, { consume: () => {} })).rejects.toThrow(/waitByPriority needs a limiter/)

@@ -22,7 +22,7 @@ const idOf = ({ cost }: UnitsWaiter): string => JSON.stringify(cost)
 
 /**
  * The callers in this process that wait for units of one key. Only one wait is sent to the limiter, for as many units as the first
- * caller of the highest priority needs, and its units are given to whoever is that caller when they come. So a caller that comes
+ * caller of the highest priority needs, and its units are given to the caller that is the first when they come. So a caller that comes
  * last overtakes all of lower priorities, and no turn that a store has reserved is lost.
  */
 export class Turns {

@@ -1,14 +1,7 @@
 import { type Decision, micros, RateLimitedError, type WaitOptions } from '@spillway/core'
-import {
-  checkOptions,
-  checkSignal,
-  hasMethod,
-  invalidOption,
-  oncePer,
-  setLongTimeout,
-  whenAborted,
-} from '@spillway/core/internal'
+import { checkOptions, checkSignal, hasMethod, invalidOption, oncePer } from '@spillway/core/internal'
 import { type Priority, tierOf } from '../queue/waiter.ts'
+import { systemClock } from '../system-clock.ts'
 import { Turns, type WaitingLimiter } from './turns.ts'
 
 export type { WaitingLimiter }
@@ -22,7 +15,7 @@ export interface PriorityWaitOptions extends WaitOptions {
   readonly priority?: Priority
 }
 
-const linesOf = oncePer('turns by priority', (_limiter: WaitingLimiter) => new Map<string, Turns>())
+const linesOf = /* @__PURE__ */ oncePer('turns by priority', (_limiter: WaitingLimiter) => new Map<string, Turns>())
 
 /**
  * Waits as `limiter.wait` does, but by priority: of the calls in this process that wait for a key, the highest priority is served
@@ -45,7 +38,7 @@ export async function waitByPriority(
   const maxWaitMs = maxWait === undefined ? Infinity : maxWait === 0 ? 0 : micros(maxWait, 'maxWait') / 1_000
   if (signal?.aborted) throw signal.reason
   if (!linesOf(limiter).has(key)) {
-    // Nobody waits: calls that need no wait are sent together. A denial consumes nothing.
+    // No call waits: those that need no wait are sent together. A denial consumes nothing.
     const decision = await limiter.consume(key, cost)
     if (decision.allowed && !signal?.aborted) return decision
     if (decision.allowed) await limiter.refund(key, cost)
@@ -70,27 +63,25 @@ export async function waitByPriority(
       },
     }
     const leave = line.join(tier, waiter)
-    const leaveWith = (reason: () => unknown) => (): void => {
-      leave()
-      waiter.reject(reason())
-    }
-    stops = [
-      maxWaitMs === Infinity
+    const stopTimer =
+      maxWaitMs > LONGEST_TIMER
         ? nothing
-        : setLongTimeout(maxWaitMs, () => {
+        : systemClock.after(maxWaitMs, () => {
             leave()
             stop()
             resolve(denied(limiter, key, cost))
-          }),
-      signal
-        ? whenAborted(
-            signal,
-            leaveWith(() => signal.reason),
-          )
-        : nothing,
-    ]
+          })
+    const abort = (): void => {
+      leave()
+      waiter.reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', abort)
+    stops = [stopTimer, () => signal?.removeEventListener('abort', abort)]
   })
 }
+
+/** The longest time one timer can count, in ms: some 24.8 days. A call that may wait for longer has no deadline. */
+const LONGEST_TIMER = 2 ** 31 - 1
 
 const nothing = (): void => {}
 
