@@ -153,6 +153,7 @@ export default {
     only('cloudflare', src('core'), '^cloudflare:workers$'),
     only('admin', src('core')),
     only('plans', src('core'), npm('lru-cache')),
+    only('client', src('core'), npm('undici')),
     only('shed', src('core'), npm('@nestjs/common', '@nestjs/core', 'elysia', 'fastify', 'h3', 'hono', 'koa')),
     only('opentelemetry', src('core'), npm('@opentelemetry/api'), '^diagnostics_channel$'),
     only('conformance', src('core'), npm('fast-check'), '^(assert(/strict)?|async_hooks|http2?|net)$'),

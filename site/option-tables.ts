@@ -270,6 +270,20 @@ export const TABLES: readonly Table[] = [
     guides: { '*': 'guides/overload.md#how-the-limit-is-found' },
   },
   {
+    heading: '`limitedFetch`',
+    text: 'Besides those of `pacer`.',
+    file: 'client/src/options.ts',
+    type: 'LimitedFetchOptions',
+    guides: { '*': 'guides/calling-apis.md#what-is-sent-again' },
+  },
+  {
+    heading: '`pacer`',
+    text: 'Paces calls to other services. `limitedFetch` and `pacing` take these options, too.',
+    file: 'client/src/options.ts',
+    type: 'PacerOptions',
+    guides: { '*': 'guides/calling-apis.md' },
+  },
+  {
     heading: '`telemetry`',
     text: 'Metrics and spans for OpenTelemetry.',
     file: 'opentelemetry/src/index.ts',

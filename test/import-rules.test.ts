@@ -140,6 +140,8 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/plans/src/cache.ts', "import { LRUCache } from 'lru-cache'", []],
   ['packages/admin/src/memory.ts', "import '@spillway/memory'", ['admin-imports']],
   ['packages/plans/src/memory.ts', "import '@spillway/memory'", ['plans-imports']],
+  ['packages/client/src/core.ts', "import '@spillway/core'", []],
+  ['packages/client/src/memory.ts', "import '@spillway/memory'", ['client-imports']],
   ['packages/shed/src/core.ts', "import '@spillway/core/http'", []],
   ['packages/shed/src/memory.ts', "import '@spillway/memory'", ['shed-imports']],
   ['packages/simulation/src/core.ts', "import '@spillway/core'", []],

@@ -1,4 +1,5 @@
 import { adminHandler } from '@spillway/admin'
+import { limitedFetch } from '@spillway/client'
 import { durableObjectStore } from '@spillway/cloudflare'
 import * as core from '@spillway/core'
 import { memoryStore, rateLimit } from '@spillway/express'
@@ -75,6 +76,11 @@ const rows: readonly Row[] = [
   ],
   ['durableObjectStore', 'shards', (options: object) => durableObjectStore(namespace, options)],
   ['adaptive', 'min max initial', adaptive as (options: object) => unknown],
+  [
+    'limitedFetch',
+    'name key maxWait maxPause logger retries fetch',
+    (options: object) => limitedFetch({ quota, store: memoryStore(), ...options }),
+  ],
   [
     'shedder',
     'limit queue target interval reserve maxLag retryAfter onDecision logger clock',

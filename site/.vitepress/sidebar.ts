@@ -45,7 +45,7 @@ export const sidebar = (): Item[] => [
   ]),
   ...group('Recipes', [
     ...pages('docs/recipes.md', 'examples/README.md'),
-    ...guides('billing', 'cors', 'edge', 'json-rules', 'languages'),
+    ...guides('billing', 'calling-apis', 'cors', 'edge', 'json-rules', 'languages'),
   ]),
   ...group('Stores', [
     ...guides('stores', 'failure', 'scale', 'redis-eviction'),

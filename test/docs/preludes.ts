@@ -32,6 +32,8 @@ export const preludes: Readonly<Record<string, string>> = {
   workers: bindings,
   postgres: `${limiter}; import { postgresStore } from '@spillway/postgres'; import { Pool } from 'pg'`,
   plans: `${adapter('express')}; import { cached } from '@spillway/plans'; const plan = cached(() => 'free'); const apiKey = 'a key'`,
+  client:
+    "import { limitedFetch, pacer, readRateLimit } from '@spillway/client'; import { memoryStore, perMinute, perSecond } from '@spillway/memory'; const store = memoryStore()",
   shed: "import { adaptive, shed, shedder, waitByPriority } from '@spillway/shed'; import { memoryStore, perSecond, rateLimiter } from '@spillway/memory'; import { shed as fastifyShed } from '@spillway/shed/fastify'; import { shed as fetchShed } from '@spillway/shed/fetch'; import { shed as honoShed } from '@spillway/shed/hono'; import { shed as koaShed } from '@spillway/shed/koa'; import { shed as h3Shed } from '@spillway/shed/h3'; import { shed as elysiaShed } from '@spillway/shed/elysia'; import { ShedModule } from '@spillway/shed/nestjs'; import { Elysia } from 'elysia'; import express from 'express'; import createFastify from 'fastify'; import { H3 } from 'h3'; import { Hono } from 'hono'; import Koa from 'koa'; const app = express(); const elysia = new Elysia(); const fastify = createFastify(); const h3 = new H3(); const hono = new Hono(); const koa = new Koa(); const db = { query: async (sql: string) => [sql] }",
   opentelemetry: `${limiter}; import { telemetry } from '@spillway/opentelemetry'`,
   redis: `${limiter}; import { redisStore } from '@spillway/redis'; import { Redis } from 'ioredis'; const redis = new Redis()`,

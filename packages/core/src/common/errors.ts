@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'ERR_SPILLWAY_STORE'
   | 'ERR_SPILLWAY_RATE_LIMITED'
   | 'ERR_SPILLWAY_OVERLOAD'
+  | 'ERR_SPILLWAY_SERVICE_DOWN'
 
 /** The stable codes of all warnings. Each is a section of `docs/errors/warnings.md`. */
 export type WarningCode =

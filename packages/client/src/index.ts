@@ -1,0 +1,6 @@
+export { type AnswerHeaders, type RateLimitReport, type ReportedLimit, readRateLimit } from './headers/read.ts'
+export { limitedFetch } from './limited-fetch.ts'
+export type { LimitedFetchOptions, PacerOptions } from './options.ts'
+export type { CallDescription, OutgoingRequest, RequestHeaders } from './outgoing.ts'
+export { type Answer, type Pacer, pacer } from './pacer.ts'
+export { ServiceDownError } from './service-down.ts'
