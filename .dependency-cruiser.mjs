@@ -139,6 +139,7 @@ export default {
     only('memory', src('core')),
     only('redis', src('core'), npm('ioredis', 'redis', '@redis/[^/]+'), '^(crypto|events)$'),
     only('stores', src('core')),
+    only('sqlite', src('core', 'stores')),
     only('postgres', src('core', 'stores'), npm('pg', '@electric-sql/pglite'), '^crypto$'),
     only('express', src('core', 'memory'), npm('express'), '^(crypto|http|net)$'),
     only('node', src('core', 'memory'), '^(http2?|stream)$'),

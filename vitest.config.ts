@@ -55,7 +55,7 @@ const ELSEWHERE = ['**/node_modules/**', 'test/packages/**', 'site/test/chromium
 
 /** They fake the time, and count timers: what servers of others set meanwhile would be counted. */
 const WITH_FAKE_TIME =
-  'packages/{admin,cli,cloudflare,core,express,fastify,fetch,h3,koa,nestjs,node,opentelemetry,plans,postgres,redis,stores}/test/**/*.test.ts'
+  'packages/{admin,cli,cloudflare,core,express,fastify,fetch,h3,koa,nestjs,node,opentelemetry,plans,postgres,redis,sqlite,stores}/test/**/*.test.ts'
 
 const IN_SHARED_PROCESSES = { isolate: false, setupFiles: ['test/shared-process.ts'] }
 

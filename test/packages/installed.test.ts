@@ -37,10 +37,11 @@ const budgets: Readonly<Record<string, readonly [files: number, bytes: number, t
   node: [16, 22_000, 5_600],
   opentelemetry: [8, 38_500, 8_100],
   plans: [8, 29_800, 7_000],
-  postgres: [8, 214_000, 58_500],
+  postgres: [8, 204_300, 55_800],
   redis: [16, 193_000, 49_000],
   shed: [44, 129_000, 22_700],
-  stores: [10, 120_000, 30_000],
+  sqlite: [8, 20_000, 5_500],
+  stores: [12, 70_000, 13_400],
 }
 
 test.each(Object.entries(budgets))('@spillway/%s installs few files', (name, [files, bytes, tarball]) => {
