@@ -95,7 +95,7 @@ const files: [path: string, code: string, broken: string[]][] = [
   ['packages/redis/src/client.ts', "import type { a } from 'ioredis'", []],
   ['packages/redis/src/memory.ts', "import '@spillway/memory'", ['redis-imports']],
   ['packages/stores/src/good.ts', "import '@spillway/core'", []],
-  ['packages/sqlite/src/client.ts', "import 'libsql'", ['sqlite-imports']],
+  ['packages/sqlite/src/client.ts', "import 'pg'", ['sqlite-imports']],
   ['packages/stores/src/client.ts', "import 'pg'", ['stores-imports']],
   ['packages/postgres/src/client.ts', "import type { a } from 'pg'", []],
   ['packages/postgres/src/other.ts', "import 'ioredis'", ['postgres-imports']],
