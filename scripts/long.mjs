@@ -12,13 +12,22 @@ const { values, positionals } = parseArgs({
   options: { times: { type: 'string', default: '10' } },
 })
 
-// Parts of names: the suites of stores, of adapters on the newest and the oldest frameworks, and what random cases else test.
+// Parts of names: the suites of stores, of adapters on the newest and the oldest frameworks, and what else races or tests random cases.
 const TESTS = [
   'packages/conformance/',
   'packages/core/test/',
-  ...['adapter', 'v1', 'store', 'in-process-store', 'cluster', 'lean', 'json-shapes', 'consume', 'coalesce'].map(
-    (name) => `/test/${name}.test.ts`,
-  ),
+  ...[
+    'adapter',
+    'v1',
+    'store',
+    'in-process-store',
+    'cluster',
+    'lean',
+    'json-shapes',
+    'consume',
+    'coalesce',
+    'in-flight',
+  ].map((name) => `/test/${name}.test.ts`),
   ...['clients', 'hostile', 'paths', 'transports'].map((name) => `test/${name}.test.ts`),
 ]
 const PROJECTS = ['unit', 'shared*', 'oldest*'].map((name) => `--project=${name}`)
