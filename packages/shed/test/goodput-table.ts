@@ -3,7 +3,7 @@
 import { COST, compute, HANDLERS } from './cpu.ts'
 import { offer, rate, SERVICES } from './grid.ts'
 
-const row = (name: string, served: number, p99: number, half: number): void =>
+const row = (name: string, served: number, p99: number, half: number): unknown =>
   process.stdout.write(`| ${[name, served.toFixed(0), p99.toFixed(1), half.toFixed(1)].join(' | ')} |\n`)
 
 const SECONDS = 60
