@@ -1,14 +1,6 @@
 import { type AnswerHeaders, readRateLimit } from '@spillway/client'
-import {
-  type Decision,
-  decisionOf,
-  type HeaderForm,
-  perSecond,
-  type Quota,
-  rateLimit,
-  slidingLog,
-  tokenBucket,
-} from '@spillway/fetch'
+import type { HeaderForm } from '@spillway/core/http'
+import { type Decision, decisionOf, perSecond, type Quota, rateLimit, slidingLog, tokenBucket } from '@spillway/fetch'
 import { memoryStore } from '@spillway/memory'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'

@@ -5,7 +5,6 @@ import { type Logger, warnOnce } from '../../common/warn.ts'
 import type { HeaderItem } from '../../http/headers/header-item.ts'
 import type { Header } from '../../http/headers/headers.ts'
 import { withCalls } from '../../http/pipeline/calls.ts'
-import { checkNamed } from '../../http/pipeline/check.ts'
 import type { CompiledPolicy, PolicyBuilder } from '../../http/pipeline/compiled.ts'
 import type { Feature, Seams } from '../../http/pipeline/seams.ts'
 import { CLOSED } from '../../http/pipeline/verdict.ts'
@@ -70,7 +69,9 @@ function headers<R, S>(next: Seams<R, S>['headers']): Seams<R, S>['headers'] {
     if (!policies.some(mayHold)) return build
     return (acquisition, names) => {
       const sent = build(acquisition, names)
-      return isSlots(checkNamed(acquisition, reportedIn(acquisition))) ? sent.flatMap(withoutReset) : sent
+      const reported = reportedIn(acquisition)
+      const hasSlots = acquisition.checks.some((check) => isSlots(check) && check.policy.name === reported)
+      return hasSlots ? sent.flatMap(withoutReset) : sent
     }
   }
 }
