@@ -20,16 +20,22 @@ function unlabel(tokens: readonly Token[], at: number): void {
 export function labelCells(tokens: readonly Token[]): void {
   let labels: string[] = []
   let column = 0
-  for (const [i, token] of tokens.entries()) {
-    if (token.type === 'thead_open') labels = []
-    else if (token.type === 'tr_open') column = 0
-    else if (token.type === 'th_open') {
-      const label = plain(tokens[i + 1]?.content ?? '')
+  const opened: Readonly<Record<string, (token: Token, at: number) => void>> = {
+    thead_open: () => {
+      labels = []
+    },
+    tr_open: () => {
+      column = 0
+    },
+    th_open: (_, at) => {
+      const label = plain(tokens[at + 1]?.content ?? '')
       labels.push(label)
-      if (label === '') unlabel(tokens, i)
-    } else if (token.type === 'td_open') {
+      if (label === '') unlabel(tokens, at)
+    },
+    td_open: (token) => {
       const label = labels[column++]
       if (label) token.attrSet('data-label', label)
-    }
+    },
   }
+  for (const [i, token] of tokens.entries()) opened[token.type]?.(token, i)
 }
