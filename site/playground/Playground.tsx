@@ -21,6 +21,7 @@ function answerAt({ kind, result }: Lane, moment: Micros): string {
   const last = 'run' in result ? result.run.answers[lastBefore(result.run.answers, moment)] : undefined
   if (last === undefined) return ''
   const { allowed, remaining, retryAfterMs } = last.decision
+  if (last.note !== undefined) return `${kind.name}: ${last.note}`
   return `${kind.name}: ${allowed ? `allowed, ${remaining} left` : `denied, again in ${spanText(retryAfterMs)}`}`
 }
 

@@ -17,9 +17,11 @@ export interface Reply {
 /** A request and its response. */
 export interface Answer extends Reply {
   readonly arrival: Arrival
+  /** What happened to the request, if its decision does not say it. */
+  readonly note?: string
 }
 
-/** The remaining units at a time: fractions if units refill continuously, otherwise whole units. */
+/** What a line shows at a time, such as the remaining units: fractions if units refill continuously, otherwise whole units. */
 export interface Level {
   readonly at: Micros
   readonly units: number
@@ -34,8 +36,16 @@ export interface Bucket {
   readonly store: SyncStore
 }
 
-/** The levels of a bucket. */
-export interface Line extends Pick<Bucket, 'name' | 'quota'> {
+/** A number over time, such as the level of a bucket. */
+export interface Line {
+  /** What it is, in the legend. */
+  readonly name: string
+  /** The number at the top of the drawing. */
+  readonly top: number
+  /** Whether it changes continuously between its points. */
+  readonly isSloped?: boolean
+  /** Whether it is the limit of the first line. */
+  readonly isLimit?: boolean
   readonly points: readonly Level[]
 }
 
@@ -60,7 +70,12 @@ export interface Run {
   readonly answers: readonly Answer[]
   /** The levels of the buckets; that of the first is the one that is shown as a number. */
   readonly lines: readonly [Line, ...Line[]]
-  readonly outage: Span | undefined
+  /** The time in which the store fails, or the service is slow. */
+  readonly outage?: Span | undefined
+  /** What the table shows of it, by the names of its columns. */
+  readonly facts?: Readonly<Record<string, string>>
+  /** Whether its requests are so many that they are drawn as numbers over time. */
+  readonly areMany?: boolean
 }
 
 type Requests = Pick<Traffic, 'arrivals' | 'span'>
@@ -96,7 +111,7 @@ export async function runSlowApp(app: App<Promise<Reply>>, requests: Requests): 
 }
 
 /** A request of its own for each run: a request that passes several limiters gets the headers of all. */
-const requestOf = (arrival: Arrival): Arrival => ({ ...arrival })
+export const requestOf = (arrival: Arrival): Arrival => ({ ...arrival })
 
 interface Recorder {
   before(arrival: Arrival): void
@@ -107,7 +122,12 @@ interface Recorder {
 function recorder({ clock, buckets, outage }: App<unknown>, { arrivals, span }: Requests): Recorder {
   const start = clock.now
   const answers: Answer[] = []
-  const lines = buckets.map(({ name, quota }) => ({ name, quota, points: [] as Level[] }))
+  const lines = buckets.map(({ name, quota }) => ({
+    name: `units left: ${name}`,
+    top: quota.limit,
+    isSloped: quota.kernel === 'bucket' && quota.schedule === null,
+    points: [] as Level[],
+  }))
   const read = (): void => {
     for (const [i, bucket] of buckets.entries()) {
       lines[i]?.points.push({ at: clock.now - start, units: levelOf(bucket) })

@@ -1,16 +1,20 @@
 import { FRAMEWORKS, type FrameworkId } from './frameworks.ts'
 import type { LaneKind } from './lane-kind.ts'
 import type { Choices } from './link.ts'
+import { SHED_CODE } from './shed-code.ts'
 
 const REDIS = "import { redisStore } from '@spillway/redis'\nimport { Redis } from 'ioredis'\n"
 
 /** The line that installs what the code of a lane imports. */
-export const installOf = (framework: FrameworkId, { remote }: LaneKind): string =>
-  `${FRAMEWORKS[framework].install}${remote ? ' @spillway/redis ioredis' : ''}`
+export function installOf(framework: FrameworkId, { remote, shed }: LaneKind): string {
+  if (shed !== undefined) return `npm install ${SHED_CODE[framework].install} @spillway/shed`.replace(/ +/g, ' ')
+  return `${FRAMEWORKS[framework].install}${remote ? ' @spillway/redis ioredis' : ''}`
+}
 
 /** The code of a lane for a framework. */
 export function codeOf(framework: FrameworkId, lane: LaneKind, choices: Choices): string {
-  const { options, policies, imports, remote } = lane
+  const { options, httpOptions = [], policies, imports, remote, acquire, shed } = lane
+  if (shed !== undefined) return SHED_CODE[framework].code(imports.map((name) => `${name}, `).join(''), shed)
   const { pattern, apart, headers, limit } = choices
   const isHttp = framework !== 'none'
   /** The options that each policy has. */
@@ -24,13 +28,20 @@ export function codeOf(framework: FrameworkId, lane: LaneKind, choices: Choices)
   const several = isHttp ? `policies: [${listed.join(', ')}]` : `quotas: { ${listed.join(', ')} }`
   const text = inBraces([
     ...options,
+    ...(isHttp ? httpOptions : []),
     ...(policies ? [several] : []),
     ...(remote ? ['store: redisStore(new Redis())'] : []),
     ...(policies ? [] : counted(limit)),
     ...(isHttp && headers !== 'draft-11' ? [`headers: '${headers}'`] : []),
   ])
-  return `${remote ? REDIS : ''}${FRAMEWORKS[framework].code(imports.join(', '), text)}`
+  const code = `${remote ? REDIS : ''}${FRAMEWORKS[framework].code(imports.join(', '), text)}`
+  return isHttp || acquire === undefined
+    ? code
+    : code.replace(CONSUMES, `await using slot = await limiter.acquire(${acquire})`)
 }
+
+/** The last line of the code without HTTP, in place of which slots are acquired. */
+const CONSUMES = /const \{.*$/
 
 /** Options in one line, or, if that is too long, in a line each. */
 function inBraces(options: readonly string[]): string {

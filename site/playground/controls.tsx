@@ -1,7 +1,8 @@
 import type { VNode } from 'vue'
 import { ALGORITHM_IDS, ALGORITHMS, type AlgorithmId, type Numbers } from './algorithms.ts'
-import { SCENES, type Scene } from './lane-kind.ts'
-import { DEFAULTS, UNITS } from './link.ts'
+import { hasWindow, SCENES, type Scene } from './lane-kind.ts'
+import { type Choices, DEFAULTS, MOST_TAKEN, UNITS } from './link.ts'
+import { PER_SECOND } from './scenes/shedding.ts'
 import type { Playground } from './state.ts'
 import { PATTERNS, type Pattern } from './traffic.ts'
 
@@ -13,11 +14,49 @@ const EXPLAINED: Readonly<Record<Exclude<Scene, 'algorithms'>, string>> = {
   policies: 'A request is allowed if both token buckets have its units. A denied request consumes nothing of either.',
   processes: 'A load balancer sends requests to one process after the other, each with the same token bucket.',
   failing: 'The store refuses connections in the middle third of the run. Its circuit breaker tries it again later.',
+  slots: 'A request holds a slot until its response has ended. Each takes half of the given time to three halves.',
+  shedding: `A service can serve ${PER_SECOND} requests a second, half as many in the middle third. Clients leave after 1 s.`,
 }
+
+/** The load at which the lanes of a scene differ. */
+const LOADS: Partial<Record<Scene, number>> = { algorithms: DEFAULTS.load, slots: DEFAULTS.load, shedding: 1.5 }
+
+/** What the demand is a multiple of. */
+const UNIT_OF_LOAD: Partial<Record<Scene, string>> = {
+  slots: 'what the slots let through',
+  shedding: 'what the service can serve',
+}
+
+/** Only a quota has windows, and all requests are the same to a service. */
+const patternsOf = (scene: Scene): Pattern[] =>
+  keysOf(PATTERNS).filter(
+    (pattern) => pattern === 'steady' || pattern === 'bursts' || pattern === 'none' || isApt(scene, pattern),
+  )
+const isApt = (scene: Scene, pattern: Pattern): boolean => hasWindow(scene) || (scene === 'slots' && pattern !== 'edge')
+
+/** How long a request takes. */
+const takesField = (choices: { takes: Choices['takes'] }): VNode => (
+  <label class="pg-field">
+    <span>A request takes, s</span>
+    <input
+      type="number"
+      inputmode="decimal"
+      min={0.1}
+      max={MOST_TAKEN}
+      step="any"
+      value={choices.takes}
+      onInput={(event) => {
+        choices.takes = Math.min(Number(textOf(event)), MOST_TAKEN)
+      }}
+    />
+  </label>
+)
 
 /** The form: quota, traffic, algorithms. */
 export function controls({ choices, problem }: Playground): VNode {
-  type NumberName = Exclude<keyof Numbers, 'unit'> | 'limit2' | 'every2'
+  const { scene } = choices
+  const isWindowed = hasWindow(scene)
+  type NumberName = Exclude<keyof Numbers, 'unit'> | 'limit2' | 'every2' | 'fixed'
   const numberField = (name: NumberName, label: string, least: number): VNode => (
     <label class="pg-field">
       <span>{label}</span>
@@ -50,15 +89,18 @@ export function controls({ choices, problem }: Playground): VNode {
     </label>
   )
   const uses = (id: AlgorithmId): boolean =>
-    choices.scene === 'algorithms' ? choices.shown.includes(id) : id === 'token'
+    choices.scene === 'algorithms' ? choices.shown.includes(id) : isWindowed && id === 'token'
+  const mainFields = (): readonly VNode[] => {
+    if (scene === 'shedding') return [numberField('fixed', 'The fixed limit', 1)]
+    if (scene === 'slots') return [numberField('limit', 'Slots', 1), takesField(choices)]
+    return [numberField('limit', 'Units', 1), numberField('every', 'every', 1), unitField('unit', 'unit of time')]
+  }
   return (
     <form class="pg-controls" onSubmit={(event) => event.preventDefault()}>
       <fieldset>
-        <legend>Quota</legend>
+        <legend>{isWindowed ? 'Quota' : 'Limit'}</legend>
         <div class="pg-fields">
-          {numberField('limit', 'Units', 1)}
-          {numberField('every', 'every', 1)}
-          {unitField('unit', 'unit of time')}
+          {mainFields()}
           {uses('token') && (
             <label class="pg-field">
               <span>Burst</span>
@@ -93,7 +135,7 @@ export function controls({ choices, problem }: Playground): VNode {
       <fieldset>
         <legend>Traffic</legend>
         <div class="pg-chips">
-          {keysOf(PATTERNS).map((pattern) => (
+          {patternsOf(scene).map((pattern) => (
             <label key={pattern} class="pg-chip">
               <input
                 type="radio"
@@ -125,7 +167,7 @@ export function controls({ choices, problem }: Playground): VNode {
               {choices.pattern === 'attack'
                 ? `${(4 * choices.load).toFixed(1)} times`
                 : `${choices.load.toFixed(1)} times`}{' '}
-              the quota
+              {UNIT_OF_LOAD[scene] ?? 'the quota'}
             </span>
           </label>
         )}
@@ -155,7 +197,8 @@ export function controls({ choices, problem }: Playground): VNode {
                 onChange={() => {
                   choices.scene = scene
                   // So much that the lanes differ.
-                  choices.load = scene === 'algorithms' ? DEFAULTS.load : 3
+                  choices.load = LOADS[scene] ?? 3
+                  if (!patternsOf(scene).includes(choices.pattern)) choices.pattern = 'steady'
                 }}
               />
               <span>{SCENES[scene]}</span>

@@ -1,10 +1,20 @@
 import type { VNode } from 'vue'
+import type { Run } from './app.ts'
 import { type Chart, WIDTH } from './chart.ts'
+import { type Scene, wordsOf } from './lane-kind.ts'
 import { type Summary, spanText } from './summary.ts'
 
 /** The result of a run, as a sentence. */
 export const sentenceOf = (name: string, { admitted, denied, most }: Summary, window: string): string =>
   `${name}: ${admitted} allowed, ${denied} denied; at most ${most} units in any ${window}.`
+
+/** The result of a run that has no window, as a sentence. */
+export const factsOf = (name: string, { admitted, denied }: Summary, scene: Scene, { facts = {} }: Run): string => {
+  const [yes, no] = wordsOf(scene)
+  return `${name}: ${admitted} ${yes}, ${denied} ${no}; ${Object.entries(facts)
+    .map(([what, value]) => `${what.toLowerCase()}: ${value}`)
+    .join('; ')}.`
+}
 
 /** A run as an SVG that fills its container. */
 export function drawing(chart: Chart, label: string): VNode {
@@ -24,8 +34,9 @@ export function drawing(chart: Chart, label: string): VNode {
       <path class="pg-area" d={chart.area} />
       <path class="pg-line" d={chart.line} />
       {chart.others !== '' && <path class="pg-line pg-other" d={chart.others} />}
-      {chart.rows.map(({ client, base, admitted, denied, own }) => (
-        <g key={client} class={`pg-row pg-${client}`}>
+      {chart.limit !== '' && <path class="pg-line pg-limit" d={chart.limit} />}
+      {chart.rows.map(({ client, base, areMany, admitted, denied, own }) => (
+        <g key={client} class={`pg-row pg-${client} ${areMany ? 'pg-many' : ''}`}>
           <path class="pg-base" d={`M0,${base}H${WIDTH}`} />
           <path class="pg-denied" d={denied} />
           <path class="pg-admitted" d={admitted} />

@@ -1,7 +1,8 @@
 import { computed, defineComponent, type VNode } from 'vue'
 import type { Answer, Run } from './app.ts'
 import { chartOf, LEVEL_HEIGHT, ROW_HEIGHT } from './chart.ts'
-import { drawing, sentenceOf, timeAxis } from './drawing.tsx'
+import { drawing, factsOf, sentenceOf, timeAxis } from './drawing.tsx'
+import { hasWindow, wordsOf } from './lane-kind.ts'
 import { type Lane, type Playground, pickedLane } from './state.ts'
 import { lastBefore, levelAt, spanText } from './summary.ts'
 
@@ -12,14 +13,20 @@ const LaneChart = defineComponent(
     if (!('run' in lane.result)) return null
     const { run, summary } = lane.result
     const { traffic, window } = play
-    const chart = chartOf(run, traffic.value.span, window.value)
-    return drawing(chart, sentenceOf(lane.kind.name, summary, spanText(window.value / 1000)))
+    const chart = chartOf(run, traffic.value.span, hasWindow(play.choices.scene) ? window.value : undefined)
+    const { name } = lane.kind
+    const { scene } = play.choices
+    return drawing(
+      chart,
+      hasWindow(scene) ? sentenceOf(name, summary, spanText(window.value / 1000)) : factsOf(name, summary, scene, run),
+    )
   },
   { props: ['lane', 'play'] },
 )
 
 /** The decision of an answer, as text. */
-function verdictText({ decision, arrival }: Answer): string {
+function verdictText({ decision, arrival, note }: Answer): string {
+  if (note !== undefined) return note
   if (decision.degraded?.action === 'allow') return 'allowed, not counted'
   if (decision.degraded?.action === 'local' && decision.allowed) return 'allowed by the local count'
   if (!decision.allowed && decision.retryAfterMs === Infinity) return `costs ${arrival.cost}: never fits`
@@ -36,8 +43,11 @@ const LaneNow = defineComponent(
     const index = computed(() => lastBefore(answers.value, props.play.at.value))
     return () => {
       const { run, play, lane } = props
-      const units = Math.max(levelAt(run, play.at.value), 0)
-      const { limit } = run.lines[0].quota
+      const { lines } = run
+      const bound = lines.find(({ isLimit }) => isLimit)
+      const units = Math.max(levelAt(lines[0], play.at.value), 0)
+      const limit = bound ? levelAt(bound, play.at.value) : lines[0].top
+      const more = lane.kind.now?.(run, play.at.value) ?? ''
       const share = Math.min(units / limit, 1)
       const last = answers.value[index.value]
       return (
@@ -58,6 +68,7 @@ const LaneNow = defineComponent(
             ) : (
               <p>no request yet</p>
             )}
+            {more !== '' && <p class="pg-left">{more}</p>}
           </div>
         </div>
       )
@@ -80,6 +91,7 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
   const { choices, traffic } = play
   const { kind, result } = lane
   const { id, name, code } = kind
+  const [yes, no] = wordsOf(choices.scene)
   const isPicked = pickedLane(play) === lane
   const heading = (
     <header class="pg-lane-head">
@@ -98,7 +110,7 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
       {'run' in result && <code>{code}</code>}
       {'run' in result && (
         <p class="pg-counts">
-          <b class="pg-yes">{result.summary.admitted}</b> allowed, <b class="pg-no">{result.summary.denied}</b> denied
+          <b class="pg-yes">{result.summary.admitted}</b> {yes}, <b class="pg-no">{result.summary.denied}</b> {no}
         </p>
       )}
     </header>
@@ -119,7 +131,7 @@ export function laneCard(lane: Lane, play: Playground, lookAt: (slider: HTMLInpu
       <LaneNow lane={lane} run={result.run} play={play} />
       <div class="pg-plot">
         <span class="pg-y" aria-hidden="true">
-          {result.run.lines[0].quota.limit}
+          {result.run.lines[0].top}
         </span>
         <span class="pg-y" aria-hidden="true" style={{ top: `${LEVEL_HEIGHT - 14}px` }}>
           0

@@ -12,6 +12,10 @@ export interface Choices extends Numbers {
   readonly limit2: number
   readonly every2: number
   readonly unit2: Numbers['unit']
+  /** How long a request takes on average, in s, where slots are held. */
+  readonly takes: number
+  /** The limit that does not adapt. */
+  readonly fixed: number
   readonly pattern: Pattern
   readonly load: number
   readonly apart: boolean
@@ -27,6 +31,8 @@ export const DEFAULTS: Choices = {
   limit2: 3,
   every2: 1,
   unit2: 's',
+  takes: 2,
+  fixed: 200,
   limit: 10,
   every: 10,
   unit: 's',
@@ -41,6 +47,9 @@ export const DEFAULTS: Choices = {
   headers: 'draft-11',
   framework: 'express',
 }
+
+/** How long a request takes at most, in s. */
+export const MOST_TAKEN = 60
 
 export const HEADER_FORMS: readonly HeaderForm[] = ['draft-11', 'draft-7', 'draft-6', 'legacy-delta', 'legacy-epoch']
 export const UNITS = { s: 'seconds', m: 'minutes', h: 'hours', d: 'days' } as const
@@ -86,7 +95,7 @@ const oneOf = <T extends string>(list: readonly T[], text: string | null, otherw
 export function choicesOf(link: string): Choices {
   const params = new URLSearchParams(link)
   const number = (
-    name: 'limit' | 'every' | 'burst' | 'portions' | 'queue' | 'load' | 'limit2' | 'every2',
+    name: 'limit' | 'every' | 'burst' | 'portions' | 'queue' | 'load' | 'limit2' | 'every2' | 'takes' | 'fixed',
     most: number,
   ): number => {
     const value = Number(params.get(name) ?? Number.NaN)
@@ -102,6 +111,8 @@ export function choicesOf(link: string): Choices {
     limit2: number('limit2', 1e6),
     every2: number('every2', 1e6),
     unit2: unit('unit2'),
+    takes: number('takes', MOST_TAKEN),
+    fixed: number('fixed', 1e6),
     limit: number('limit', 1e6),
     every: number('every', 1e6),
     unit: unit('unit'),

@@ -11,14 +11,17 @@ import { lastBefore, spanText } from './summary.ts'
 const PHRASES: Readonly<Record<number, string>> = {
   200: 'OK',
   429: 'Too Many Requests',
+  499: 'Client Closed Request',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 }
 
+const BODIES: Readonly<Record<number, string>> = { 200: 'hello', 499: '' }
+
 /** An answer as an HTTP response, with its problem document indented. */
 export function responseText({ status, denial, headers }: Answer): string {
   const type = denial?.contentType ?? 'text/plain'
-  const body = denial ? JSON.stringify(JSON.parse(denial.body), null, 2) : status === 200 ? 'hello' : 'a StoreError'
+  const body = denial ? JSON.stringify(JSON.parse(denial.body), null, 2) : (BODIES[status] ?? 'a StoreError')
   const fields = [...headers, ['Content-Type', type] as const].map(([name, value]) => `${name}: ${value}`)
   return [`HTTP/1.1 ${status} ${PHRASES[status] ?? ''}`, ...fields, '', body].join('\n')
 }
@@ -45,6 +48,7 @@ export const ResponsePanel = defineComponent(
     return () => {
       const { choices } = props.play
       const answer = answers.value?.list[index.value]
+      const picked = pickedLane(props.play)?.kind
       return (
         <section class="pg-panel" aria-labelledby="pg-response">
           <h2 id="pg-response">The response{answers.value ? `: ${answers.value.name}` : ''}</h2>
@@ -59,21 +63,23 @@ export const ResponsePanel = defineComponent(
             >
               Later →
             </button>
-            <label class="pg-field">
-              <span>Headers</span>
-              <select
-                value={choices.headers}
-                onChange={(event) => {
-                  choices.headers = (event.target as HTMLSelectElement).value as HeaderForm
-                }}
-              >
-                {HEADER_FORMS.map((form) => (
-                  <option key={form} value={form}>
-                    {form}
-                  </option>
-                ))}
-              </select>
-            </label>
+            {picked?.shed === undefined && (
+              <label class="pg-field">
+                <span>Headers</span>
+                <select
+                  value={choices.headers}
+                  onChange={(event) => {
+                    choices.headers = (event.target as HTMLSelectElement).value as HeaderForm
+                  }}
+                >
+                  {HEADER_FORMS.map((form) => (
+                    <option key={form} value={form}>
+                      {form}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            )}
           </div>
           <p class="pg-caption">
             {answer ? captionOf(answer, index.value + 1, answers.value?.list.length ?? 0) : 'No request yet.'}

@@ -1,9 +1,8 @@
-import { type Micros, QuotaError, tokenBucket } from '@spillway/core'
+import { type Micros, QuotaError } from '@spillway/core'
 import { computed, nextTick, type Ref, reactive, ref, type ShallowRef, shallowRef, watch } from 'vue'
-import { type Numbers, windowOf } from './algorithms.ts'
 import type { Run } from './app.ts'
 import type { LaneKind } from './lane-kind.ts'
-import { laneKinds } from './lanes.ts'
+import { check, demandOf, laneKinds } from './lanes.ts'
 import { type Choices, choicesOf, DEFAULTS, momentOf } from './link.ts'
 import { type Summary, summaryOf } from './summary.ts'
 import { type Arrival, type Traffic, trafficOf } from './traffic.ts'
@@ -34,7 +33,7 @@ export interface Playground {
 }
 
 /** The numbers that all lanes and the traffic need. */
-type Shared = Pick<Numbers, 'limit' | 'every' | 'unit'>
+type Shared = Pick<Choices, 'limit' | 'every' | 'unit' | 'takes' | 'fixed'>
 
 /** The lane whose responses and code are shown. */
 export const pickedLane = ({ lanes, choices }: Pick<Playground, 'lanes' | 'choices'>): Lane | undefined =>
@@ -44,18 +43,15 @@ export function playground(): Playground {
   const choices = reactive({ ...DEFAULTS })
   const own = shallowRef<readonly Arrival[]>([])
 
-  const problem = computed(() =>
-    problemOf(() => tokenBucket({ limit: choices.limit, per: `${choices.every}${choices.unit}` })),
-  )
+  const problem = computed(() => problemOf(() => check(choices)))
   const shared = computed((before: Shared = DEFAULTS): Shared => {
-    const { limit, every, unit } = choices
-    return problem.value === '' ? { limit, every, unit } : before
+    const { limit, every, unit, takes, fixed } = choices
+    return problem.value === '' ? { limit, every, unit, takes, fixed } : before
   })
-  const window = computed(() => windowOf({ ...choices, ...shared.value }))
+  const demand = computed(() => demandOf({ ...choices, ...shared.value }))
+  const window = computed(() => demand.value.window)
   const traffic = computed((): Traffic => {
-    const { pattern, load } = choices
-    const { limit } = shared.value
-    const { arrivals, span, truncated } = trafficOf({ pattern, limit, load, window: window.value })
+    const { arrivals, span, truncated } = trafficOf(demand.value)
     const mine = own.value.filter((each) => each.at <= span)
     return { arrivals: [...arrivals, ...mine].sort((a, b) => a.at - b.at), span, truncated }
   })
@@ -119,7 +115,7 @@ export function playground(): Playground {
   }
   const dashed = computed(() => {
     const lines = lanes.value.flatMap(({ result }) => ('run' in result ? result.run.lines.slice(1) : []))
-    return [...new Set(lines.map(({ name }) => `units left: ${name}`))].join(', ')
+    return [...new Set(lines.flatMap(({ name, isLimit }) => (isLimit ? [] : name)))].join(', ')
   })
   return { choices, own, at, window, problem, traffic, dashed, lanes, open, send }
 }

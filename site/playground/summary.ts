@@ -1,5 +1,5 @@
 import type { Micros } from '@spillway/core'
-import type { Answer, Run } from './app.ts'
+import type { Answer, Line, Run } from './app.ts'
 import type { Client } from './traffic.ts'
 
 /** The result of a run in numbers. */
@@ -55,15 +55,15 @@ export function lastBefore(answers: readonly Answer[], at: Micros): number {
   return low - 1
 }
 
-/** The level at a time: the last reading before it. */
-export function levelAt({ lines: [{ points, quota }] }: Run, at: Micros): number {
+/** The number of a line at a time: the last reading before it. */
+export function levelAt({ points }: Pick<Line, 'points'>, at: Micros): number {
   let [low, high] = [0, points.length]
   while (low < high) {
     const middle = (low + high) >> 1
     if ((points[middle]?.at ?? 0) <= at) low = middle + 1
     else high = middle
   }
-  return points[low - 1]?.units ?? quota.limit
+  return points[low - 1]?.units ?? 0
 }
 
 /** A duration as readable text. */

@@ -102,7 +102,7 @@ const together = (start: Micros, spread: Micros, size: number): Arrival[] =>
   Array.from({ length: Math.min(size, MOST + 1) }, (_, i) => arrival(start + (i / size) * spread))
 
 /** Random numbers from 0 up to 1 that are the same at every visit: mulberry32. */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

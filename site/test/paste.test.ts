@@ -48,6 +48,8 @@ describe('a link', () => {
     limit2: fc.integer({ min: 1, max: 1_000 }),
     every2: fc.integer({ min: 1, max: 60 }),
     unit2: fc.constantFrom('s' as const, 'm' as const),
+    takes: fc.integer({ min: 1, max: 600 }).map((tenths) => tenths / 10),
+    fixed: fc.integer({ min: 1, max: 1_000 }),
     limit: fc.integer({ min: 1, max: 1_000 }),
     every: fc.integer({ min: 1, max: 60 }),
     unit: fc.constantFrom('s' as const, 'm' as const, 'h' as const, 'd' as const),

@@ -128,8 +128,8 @@ test('the maximum in any window equals a count from each request', () => {
 test('the level is full at first, and falls by the cost of an allowed request', () => {
   const result = run(ALGORITHMS.token.quota(numbers), traffic('weighted'), terms)
   const { arrival } = result.answers[0] as Answer
-  expect(levelAt(result, arrival.at - 1)).toBe(10)
-  expect(levelAt(result, arrival.at)).toBe(10 - arrival.cost)
+  expect(levelAt(result.lines[0], arrival.at - 1)).toBe(10)
+  expect(levelAt(result.lines[0], arrival.at)).toBe(10 - arrival.cost)
   const chart = chartOf(result, traffic('weighted').span, window)
   expect(chart.rows.map(({ client }) => client)).toEqual(['you'])
   expect(chart.area).toMatch(/^M0,2/)
