@@ -24,7 +24,10 @@ export function boostDocument(id: string, term: string): number {
     llm: '/examples/llm-tokens',
   }
   const page = answers[term.toLowerCase()]
-  return page !== undefined && id.includes(page) ? 50 : 1
+  // Of `/guides/keys`, not of `/guides/keys-edge-cases`.
+  if (page === undefined || !new RegExp(`${page}(?![-a-z])`).test(id)) return 1
+  // A word that is nearly the same, such as NestJS, is in the titles of pages.
+  return term.toLowerCase() === 'nextjs' ? 200 : 50
 }
 
 /** What visitors search for, in the words that pages may lack. */
