@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close().closeAllConnections())
 
-type Get = (url: string, signal?: AbortSignal) => Promise<unknown>
+type Get = (url: string) => Promise<unknown>
 
 const gotOf = (options: PacerOptions): Get => {
   const own = pacer(options)
@@ -47,8 +47,21 @@ const gotOf = (options: PacerOptions): Get => {
 }
 
 const CLIENTS: readonly (readonly [string, (options: PacerOptions) => Get])[] = [
-  ['fetch', (options) => limitedFetch({ ...options, retries: 0 })],
-  ['ky', (options) => ky.create({ fetch: limitedFetch({ ...options, retries: 0 }), retry: 0, throwHttpErrors: false })],
+  [
+    'fetch',
+    (options) => {
+      const fetch = limitedFetch({ ...options, retries: 0 })
+      return (url) => fetch(url)
+    },
+  ],
+  [
+    'ky',
+    (options) => {
+      const fetch = limitedFetch({ ...options, retries: 0 })
+      const client = ky.create({ fetch, retry: 0, throwHttpErrors: false })
+      return (url) => client(url)
+    },
+  ],
   [
     'axios',
     (options) => {

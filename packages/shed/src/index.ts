@@ -1,5 +1,5 @@
 export { type Adaptive, type AdaptiveOptions, adaptive } from './adaptive.ts'
-export type { Clock } from './gate.ts'
+export type { Clock } from './clock.ts'
 export type { RequestOptions, ShedOptions } from './http.ts'
 export { type Shed, shed } from './node.ts'
 export type { ShedderOptions } from './options.ts'

@@ -1,7 +1,7 @@
 import { type Duration, type Logger, micros } from '@spillway/core'
 import { checkCount, checkFunctions, checkLogger, checkOptions, invalidOption } from '@spillway/core/internal'
 import { type Adaptive, adaptive } from './adaptive.ts'
-import type { Clock } from './gate.ts'
+import type { Clock } from './clock.ts'
 import type { ShedEvent } from './report.ts'
 import { systemClock } from './system-clock.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from './gate.ts'
+import type { Clock } from './clock.ts'
 
 // Every runtime has them, though no ECMAScript library declares them.
 declare const performance: { readonly timeOrigin?: number; now(): number }

@@ -1,4 +1,4 @@
-import type { Clock } from './gate.ts'
+import type { Clock } from './clock.ts'
 
 /**
  * A turn of the event loop, from the first call that starts in it. A process that computes does not see what has arrived in the

@@ -1,4 +1,4 @@
-import type { Clock } from '../src/gate.ts'
+import type { Clock } from '../src/clock.ts'
 
 interface Event {
   readonly at: number

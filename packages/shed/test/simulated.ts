@@ -1,4 +1,4 @@
-import type { Clock } from '../src/gate.ts'
+import type { Clock } from '../src/clock.ts'
 
 /** Random numbers from 0 to 1, always the same of one seed. */
 export function seeded(seed: number): () => number {

@@ -1,6 +1,5 @@
-import type { Deadline, Micros, State, Take, Taken } from '@spillway/core'
+import type { Deadline, Micros, State, StoreError, Take, Taken } from '@spillway/core'
 import { emptyAt, expiredError, isExpired, runKernel, takenOf } from '@spillway/core/internal'
-import type { Answers } from './coalesce.ts'
 
 /** One call of `take`: its ops, and the names of their rows. */
 export interface Call {
@@ -9,6 +8,9 @@ export interface Call {
   readonly at: Micros | undefined
   readonly deadline: Deadline | undefined
 }
+
+/** What each of several calls has taken, or why it has failed. */
+export type Answers = readonly (readonly Taken[] | StoreError)[]
 
 /** What calls have read and what is to be written, by name. */
 export interface Work {

@@ -1,11 +1,8 @@
 import { StoreError, type Taken } from '@spillway/core'
 import { whenExpired, withLate } from '@spillway/core/internal'
-import type { Call } from './calls.ts'
+import type { Answers, Call } from './calls.ts'
 import { afterIo, nowMs } from './timers.ts'
 import { EARLIER_MS, latest, TimeoutError, type Until, untilIn, within } from './until.ts'
-
-/** What each of several calls has taken, or why it has failed. */
-export type Answers = readonly (readonly Taken[] | StoreError)[]
 
 /** What one of several calls has taken. Throws why it has failed. */
 export function takenOf(answers: Answers, i: number): readonly Taken[] {

@@ -1,8 +1,19 @@
 import type { Micros, State, Store } from '@spillway/core'
 import { formatValue, withRemoteDefaults } from '@spillway/core/internal'
 import { type Ask, attemptIn, baseOf, checkNow, listing, namesOfKeys } from './base.ts'
-import { answersOf, apart, type Call, namesIn, rerunOn, runCalls, type Takings, unexpired, type Work } from './calls.ts'
-import { type Answers, coalescing, takenOf } from './coalesce.ts'
+import {
+  type Answers,
+  answersOf,
+  apart,
+  type Call,
+  namesIn,
+  rerunOn,
+  runCalls,
+  type Takings,
+  unexpired,
+  type Work,
+} from './calls.ts'
+import { coalescing, takenOf } from './coalesce.ts'
 import type { CompareAndSetDriver, StoreBaseOptions, VersionedState } from './drivers.ts'
 import { paused } from './retry.ts'
 import { NO_STATE, stateIn, textOf } from './state-text.ts'

@@ -1,7 +1,7 @@
 // What only the packages of this repository share: that of PostgreSQL has kernels of its own.
 
-export type { Call } from './calls.ts'
-export { type Answers, coalescing, type Send, takenOf } from './coalesce.ts'
+export type { Answers, Call } from './calls.ts'
+export { coalescing, type Send, takenOf } from './coalesce.ts'
 export { timeoutOf } from './failure.ts'
 export { digestOf, endOf, keyedDigest, type Names, nameAfter, namesOf } from './names.ts'
 export { millis } from './options.ts'

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { SlotsTaken, Store, Take } from '@spillway/core'
-import type { Entry } from '../ledger.ts'
+import type { Entry } from '../entry.ts'
 import type { Host } from '../runtime/host.ts'
 import type { World } from '../runtime/world.ts'
 import type { StateServer } from '../state-server.ts'
