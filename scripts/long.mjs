@@ -28,7 +28,7 @@ const TESTS = [
     'coalesce',
     'in-flight',
   ].map((name) => `/test/${name}.test.ts`),
-  ...['clients', 'hostile', 'paths', 'transports'].map((name) => `test/${name}.test.ts`),
+  ...['clients', 'cluster-store', 'hostile', 'paths', 'transports'].map((name) => `test/${name}.test.ts`),
 ]
 const PROJECTS = ['unit', 'shared*', 'oldest*'].map((name) => `--project=${name}`)
 

@@ -1,5 +1,6 @@
 // Runs samples one after another, each until its event loop is empty, and reports each result to the parent process.
 
+import cluster from 'node:cluster'
 import { register } from 'node:module'
 import { Server, Socket } from 'node:net'
 import { pathToFileURL } from 'node:url'
@@ -38,6 +39,9 @@ register(
     specifier.startsWith('@nestjs/') ? next(specifier, { ...context, parentURL: ${JSON.stringify(nest)} }) :
     next(specifier, context)`),
 )
+
+// A worker of a sample would run this program, and all samples again.
+cluster.fork = () => undefined as never
 
 // A server does not keep a sample from ending. Samples say `listen(3000)`, a port that may be taken.
 const { listen } = Server.prototype

@@ -32,7 +32,7 @@ const budgets: Readonly<Record<string, readonly [files: number, bytes: number, t
   h3: [29, 56_000, 10_700],
   hono: [16, 32_000, 7_500],
   koa: [16, 25_000, 6_100],
-  memory: [24, 92_000, 16_000],
+  memory: [28, 127_000, 22_400],
   nestjs: [14, 128_800, 23_000],
   node: [16, 22_000, 5_600],
   opentelemetry: [8, 38_500, 8_100],

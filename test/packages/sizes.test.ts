@@ -107,6 +107,7 @@ const entries: Readonly<Record<string, Sizes>> = {
   '@spillway/memory': [48_200, 46_900],
   '@spillway/memory/lean-adapter': [49_700, 48_200],
   '@spillway/memory/lean': [6_600, 6_400],
+  '@spillway/memory/cluster': [39_000, 38_000],
   '@spillway/memory/adapter': [56_700, 54_700],
   '@spillway/nestjs': [85_400, 82_500],
   '@spillway/nestjs/throttler': [33_400, 32_400],
