@@ -201,3 +201,8 @@ test('the store of a primary in a worker, and that of a worker in a primary, thr
   expect(errors[0]).toContain('primaryStore must be in the primary process')
   expect(errors[1]).toContain('workerStore needs a channel to a primary process; this process has none.')
 })
+
+test('a hundred calls of one event-loop tick are one message', async () => {
+  const { next } = start({ task: 'tick', via: 'fork' })
+  expect(await next(field('sent'))).toBe(1)
+})

@@ -123,6 +123,20 @@ async function idle(): Promise<void> {
   say({ allowed })
 }
 
+/** Takes many times within a tick, and counts the messages. */
+async function tick(): Promise<void> {
+  const limiter = rateLimiter({ quota: perMinute(10), store: workerStore(), deadline: '60s' })
+  await limiter.consume('first')
+  let sent = 0
+  const send = process.send as (...args: unknown[]) => boolean
+  process.send = (...args: unknown[]) => {
+    sent++
+    return send.apply(process, args)
+  }
+  await Promise.all(Array.from({ length: 100 }, (_, i) => limiter.consume(`${i}`)))
+  say({ sent })
+}
+
 /** Makes the store of another process. */
 function misplaced(): void {
   try {
@@ -152,4 +166,4 @@ async function suite(): Promise<void> {
 }
 
 if (!isWorker) startWorkers()
-else await { race, probe, suite, flood, idle, misplaced }[setting.task]()
+else await { race, probe, suite, flood, idle, misplaced, tick }[setting.task]()

@@ -1,6 +1,6 @@
 /** What a program does. */
 export interface Setting {
-  readonly task: 'race' | 'probe' | 'suite' | 'flood' | 'idle' | 'misplaced'
+  readonly task: 'race' | 'probe' | 'suite' | 'flood' | 'idle' | 'misplaced' | 'tick'
   readonly via: 'cluster' | 'fork'
   readonly workers: number
   /** The stores that the primary sets up, by name. */
