@@ -27,10 +27,7 @@ export interface Shed<E> {
 
 /**
  * Returns an event handler for h3 1, Nitro 2 and Nuxt that drops requests while too many are in flight: put it first. Throws a
- * `QuotaError` if an option is invalid.
- *
- * @example
- * h3.use(h3Shed<H3Event>())
+ * `QuotaError` if an option is invalid. In TypeScript, name the event of h3 1: `app.use(shed<H3Event>())`.
  */
 export function shed<E extends NodeEvent = NodeEvent>(options: ShedOptions<E> = {}): Shed<E> {
   const { shedder, callOf } = httpShedder(options)

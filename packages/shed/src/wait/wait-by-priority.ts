@@ -23,6 +23,7 @@ const linesOf = /* @__PURE__ */ oncePer('turns by priority', (_limiter: WaitingL
  * be too short; with the reason of the signal if it aborts; with a `QuotaError` if an option is invalid.
  *
  * @example
+ * const limiter = rateLimiter({ quota: perSecond(10) })
  * await waitByPriority(limiter, 'api', { priority: 'critical', maxWait: '2s' })
  */
 export async function waitByPriority(
