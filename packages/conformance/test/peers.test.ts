@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { tokenBucket } from '@spillway/core'
 import { expect, test } from 'vitest'
 
-// Checks the table in docs/algorithms.md: how much too early the last of 10^9 units refills, in time and in units.
+// Checks the table in docs/internals.md: how much too early the last of 10^9 units refills, in time and in units.
 
 const UNITS = 1_000_000_000n
 const NANOS = 1_000_000_000n
@@ -12,7 +12,7 @@ const rates = [
   [7, 60],
 ] as const
 
-const docs = readFileSync(new URL('../../../docs/algorithms.md', import.meta.url), 'utf8')
+const docs = readFileSync(new URL('../../../docs/internals.md', import.meta.url), 'utf8')
 const rowOf = (name: string): readonly string[] =>
   (docs.split('\n').find((line) => line.startsWith(`| ${name}`)) ?? '')
     .split('|')

@@ -47,8 +47,8 @@ export const SLOTS_DEFECTS: readonly Planted[] = [
     replaced: [
       ['released ??= whileHeld', 'released = whileHeld'],
       [
-        'return left.length === slots.length ? [0, base] : [from, { last, slots: left }]',
-        'return [from, { last, slots: left.length === slots.length ? slots.slice(0, 2 * increment) : left }]',
+        'return left.length === slots.length ? [0, base] : [from, { last, ttl, slots: left }]',
+        'return [from, { last, ttl, slots: left.length === slots.length ? slots.slice(0, 2 * increment) : left }]',
         'core/src/kernels/slots.ts',
       ],
     ],
@@ -75,7 +75,7 @@ export const SLOTS_DEFECTS: readonly Planted[] = [
     seed: 3221225476,
     property: 'lossesAreReported',
     replaced: [
-      ['isNamed(i))) return [0, base]', 'isNamed(i))) return [id, { last, slots: [...slots, id, now + ttl] }]'],
+      ['isNamed(i))) return [0, base]', 'isNamed(i))) return [id, { last, ttl, slots: [...slots, id, now + ttl] }]'],
     ],
   },
   {
