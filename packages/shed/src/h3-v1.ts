@@ -1,6 +1,7 @@
 import { isOver, type NodeRequest, type NodeResponse, whenAbandoned, whenClosed } from '@spillway/core/http'
-import { type Answer, answerOf } from './answer.ts'
+import { answerOf } from './answer.ts'
 import { type Decision, endBy, enter, enterWith, httpShedder, type ShedOptions } from './http.ts'
+import { answerNode } from './node-answer.ts'
 import type { Shedder } from './shedder.ts'
 
 export type { ShedOptions }
@@ -48,7 +49,7 @@ function follow(decision: Decision, event: NodeEvent): void {
   const { node, web } = event
   if (decision?.allowed) {
     if (web?.request) whenOver(event, () => endBy(decision, statusIn(node.res)))
-  } else if (decision) answer(node.res, answerOf(decision))
+  } else if (decision) answerNode(node.res, answerOf(decision))
   // h3 would call the next handler for a client that has left.
   else event._handled = true
 }
@@ -70,11 +71,4 @@ function whenOver({ node, web }: NodeEvent, listener: () => void): () => void {
   stops.push(whenClosed(node.res, over))
   if (web?.request) stops.push(whenAbandoned(web.request, undefined, over))
   return stop
-}
-
-function answer(response: NodeResponse, { status, headers, body }: Answer): void {
-  if (isOver(response)) return
-  response.statusCode = status
-  for (const [name, value] of headers) response.setHeader(name, value)
-  response.end(body)
 }

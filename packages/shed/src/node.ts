@@ -1,16 +1,9 @@
 import { QuotaError } from '@spillway/core'
-import {
-  failRequest,
-  isOver,
-  type NodeNext,
-  type NodeRequest,
-  type NodeResponse,
-  release,
-  responseTo,
-} from '@spillway/core/http'
+import { failRequest, isOver, type NodeNext, type NodeRequest, release, responseTo } from '@spillway/core/http'
 import { checkLogger, formatThrown, formatValue, warnOnce } from '@spillway/core/internal'
-import { type Answer, answerOf } from './answer.ts'
+import { answerOf } from './answer.ts'
 import { type Decision, enterWith, httpShedder, type ShedOptions } from './http.ts'
+import { answerNode } from './node-answer.ts'
 import type { CallOptions, Shedder } from './shedder.ts'
 
 /** Middleware for the requests of a Node server, with the shedder that decides about them. */
@@ -39,7 +32,7 @@ export function shed<R extends NodeRequest = NodeRequest>(options: ShedOptions<R
     const follow = (decision: Decision): void => {
       if (decision === undefined) return
       if (!decision.allowed) {
-        answer(response, answerOf(decision))
+        answerNode(response, answerOf(decision))
         return
       }
       if (response !== passed) release(response)
@@ -66,13 +59,6 @@ export function shed<R extends NodeRequest = NodeRequest>(options: ShedOptions<R
 }
 
 const UNHANDLED = 'shed failed, and next did not handle its error, so that the request was answered with 500: '
-
-function answer(response: NodeResponse, { status, headers, body }: Answer): void {
-  if (isOver(response)) return
-  response.statusCode = status
-  for (const [name, value] of headers) response.setHeader(name, value)
-  response.end(body)
-}
 
 const calledByHand = (args: readonly unknown[]): QuotaError =>
   new QuotaError(
