@@ -1,8 +1,8 @@
 // docs/performance.md: what a reader asks first, in numbers of bench/results.json.
 
 import { answers } from './questions.ts'
-import type { Results } from './results.ts'
-import { markdownTable, reported } from './table.ts'
+import { type Results, tableOf } from './results.ts'
+import { figureIn, markdownTable, reported } from './table.ts'
 
 /** A measured row, in a column of a table. */
 interface Place {
@@ -103,10 +103,9 @@ const BEHIND: readonly Pair[] = [
 ]
 
 function medianOf(results: Results, { part, table, column, row }: Place): number {
-  const found = results[part]?.tables.find(({ title }) => title === table)
-  const median = found?.rows.find(({ name }) => name === row)?.figures[found.columns.indexOf(column)]?.median
-  if (median === undefined) throw new RangeError(`no result of ${table}: ${row}, ${column}`)
-  return median
+  const found = tableOf(results, part, table)
+  if (found === undefined) throw new RangeError(`no results of ${table}`)
+  return figureIn(found, row, column).median
 }
 
 const valuesOf = (results: Results, pair: Pair): readonly [ours: number, theirs: number] => [

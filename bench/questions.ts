@@ -1,7 +1,8 @@
 // The questions that a reader has first, each answered by one chart of the limiters that can be chosen.
 
 import { type Ranked, rankingChart } from './ranking.ts'
-import type { Results } from './results.ts'
+import { type Results, tableOf } from './results.ts'
+import { figureIn } from './table.ts'
 
 /** A question, the table that answers it, and the limiters of its chart. */
 interface Question {
@@ -130,13 +131,13 @@ const QUESTIONS: readonly Question[] = [
 /** The bars of a question; none if its part was not measured. */
 function barsOf({ part, tables, column }: Question, results: Results): readonly Ranked[] {
   return Object.entries(tables).flatMap(([title, names]) => {
-    const table = results[part]?.tables.find((each) => each.title === title)
+    const table = tableOf(results, part, title)
     if (table === undefined) return []
-    return Object.entries(names).flatMap(([name, row]) => {
-      const figure = table.rows.find((each) => each.name === row)?.figures[table.columns.indexOf(column)]
-      if (!figure) throw new RangeError(`${title} has no row ${row} with a column ${column}`)
-      return [{ name, ours: name.includes('Spillway'), figure }]
-    })
+    return Object.entries(names).map(([name, row]) => ({
+      name,
+      ours: name.includes('Spillway'),
+      figure: figureIn(table, row, column),
+    }))
   })
 }
 

@@ -1,7 +1,7 @@
 // The results that docs/comparison.md quotes: other limiters as a table and as bars, and every algorithm.
 
 import type { Bar } from './bars.ts'
-import type { Results } from './results.ts'
+import { type Results, tableOf } from './results.ts'
 import { type Figure, markdownTable, reach, reported, type Table } from './table.ts'
 
 /** A result that is quoted: two rows of a table, compared in its first column. */
@@ -81,9 +81,6 @@ const QUOTES: readonly Quote[] = [
   postgres('64 callers', '10,000 keys, 64 callers'),
   postgres('64 callers, a statement each', '10,000 keys, 64 callers', 'spillway, not batched'),
 ]
-
-const tableOf = (results: Results, part: string, title: string): Table | undefined =>
-  results[part]?.tables.find((table) => table.title === title)
 
 const figureOf = ({ rows }: Table, name: string): Figure | undefined =>
   rows.find((row) => row.name === name)?.figures[0] ?? undefined

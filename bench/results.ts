@@ -18,6 +18,10 @@ export interface Outcome {
 /** The latest results of all parts. */
 export type Results = Readonly<Record<string, Outcome>>
 
+/** The table of a title; undefined if it was not measured. */
+export const tableOf = (results: Results, part: string, title: string): Table | undefined =>
+  results[part]?.tables.find((table) => table.title === title)
+
 const file = new URL('results.json', import.meta.url)
 
 export function readResults(): Results {

@@ -70,14 +70,16 @@ export function mergeTables(tables: readonly Table[]): Table {
   }
 }
 
+/** The figure of a row in a column. Throws a `RangeError` if there is none. */
+export function figureIn({ title, columns, rows }: Table, row: string, column: string): Figure {
+  const figure = rows.find(({ name }) => name === row)?.figures[columns.indexOf(column)]
+  if (!figure) throw new RangeError(`${title} has no row ${row} with a column ${column}`)
+  return figure
+}
+
 /** The result of a target's row: a multiple of the other row's median, or the median itself. */
-export function reach({ columns, rows }: Table, { ours, theirs, column }: Target): number {
-  const at = columns.indexOf(column)
-  const median = (wanted: string): number => {
-    const figure = rows.find(({ name }) => name === wanted)?.figures[at]
-    if (!figure) throw new RangeError(`no row ${wanted} with a column ${column}`)
-    return figure.median
-  }
+export function reach(table: Table, { ours, theirs, column }: Target): number {
+  const median = (row: string): number => figureIn(table, row, column).median
   return theirs === undefined ? median(ours) : median(ours) / median(theirs)
 }
 
