@@ -10,7 +10,7 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   start: ['start', 'current', 'previous'],
   cold: ['writtenAt', 'ahead', 'early', 'cold', 'scale'],
   level: ['writtenAt', 'first', 'count', 'until', 'level', 'last'],
-  slots: ['last'],
+  slots: ['last', 'ttl'],
 }
 
 /** A state as text, for a column, a document or a value of any database: whole numbers, as JSON. */

@@ -28,6 +28,7 @@ test.each([
 test.each([
   ['{"tat":1}'],
   ['{"tat":null,"gross":1,"turn":0}'],
+  ['{"last":1,"slots":[1,2]}'],
   ['[1'],
   ['[1]'],
   ['1.5'],
